@@ -25,8 +25,9 @@ def stage(folder: Path, name: str) -> str:
     found = re.search(rf"(?ms)^FROM [^\n]* AS {name}$(.*?)(?=^FROM |\Z)", text)
     assert found, name
     lines = [line for line in found[1].splitlines() if line and not line.startswith("#")]
-    sources = re.findall(r"from=([\w-]+)", found[1]) + re.findall(rf"^FROM (\S+) AS {name}$", text)
-    common = ("build", "files")
+    parents = re.findall(rf"^FROM (\S+) AS {name}$", text, re.MULTILINE)
+    sources = re.findall(r"from=([\w-]+)", found[1]) + parents
+    common = ("build", "build-python", "files")
     inner = [
         stage(folder, each) for each in sources if f" AS {each}\n" in text and each not in common
     ]

@@ -238,7 +238,7 @@ def test_a_machine_is_named_by_its_processor() -> None:
 
 def test_a_build_cache_by_what_it_is_for() -> None:
     steps = {
-        "mount / from exec python3 /tmp/install-cann toolkit /tmp/toolkit.run": "1.5GB",
+        "mount / from exec install-cann toolkit /tmp/toolkit.run": "1.5GB",
         "[image  2/15] COPY --link --from=layer-toolkit /layer/ /": "1GB",
         "[image  3/15] COPY --link --from=layer-kernels /layer/ /": "500MB",
         "[image  1/15] COPY --link --from=os /layer/ /": "139.3MB",

@@ -29,7 +29,7 @@ if "du" in sys.argv:
 """
 
 INSTALLER = """mount / from exec /bin/bash -euo pipefail -c \
-  python3 /tmp/install-cann toolkit /tmp/Ascend-cann-toolkit_8.0.T39_linux-aarch64.run"""
+  install-cann toolkit /tmp/Ascend-cann-toolkit_8.0.T39_linux-aarch64.run"""
 
 
 def _record(name: str, description: str) -> str:

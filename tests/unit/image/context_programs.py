@@ -24,9 +24,10 @@ Seal = Callable[..., dict[str, str]]
 
 def load(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """A program of the build context."""
-    # Beside it is the build context of every image.
+    # Beside it is the build context of every image, where the programs find each other.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     script = CHECKOUT / "cannery" / "image" / "context" / name
+    monkeypatch.syspath_prepend(script.parent)
     loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(script))
     spec = importlib.util.spec_from_loader(loader.name, loader)
     assert spec

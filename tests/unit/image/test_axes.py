@@ -100,7 +100,8 @@ def test_an_application_asks_for_packages_by_either_name(euler: dict[str, str]) 
 
 def test_its_interpreter_is_where_that_distribution_has_it(euler: dict[str, str]) -> None:
     text = euler["Dockerfile"]
-    assert "install-wheels /usr/bin/python3.11 /usr/local/lib/python3.11/site-packages" in text
+    site = "/usr/local/lib/python3.11/site-packages"
+    assert f"ENV INTERPRETER=/usr/bin/python3.11 SITE_PACKAGES={site} " in text
     assert "so Python files stay uncompiled" in text
     assert "native-python" not in text.replace("installer-shims native-python seal-layer", "")
 

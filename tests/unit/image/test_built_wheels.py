@@ -51,7 +51,7 @@ def test_its_layer_is_beside_those_of_vendors(checkout: Checkout) -> None:
 
 def test_its_stages(checkout: Checkout) -> None:
     text = rendered(checkout, "served")["Dockerfile"]
-    assert "--require-hashes --requirement /tmp/wheels.txt" in stage(text, "build-requirements")
+    assert "install-wheels --lock /tmp/wheels.txt\n" in stage(text, "build-requirements")
     assert "COPY --link --from=os /layer/ /" in stage(text, "builder")
     download = stage(text, "built-serve_npu-sdist")
     assert "source=/lock/wheels-built-serve_npu.txt,target=/tmp/sdist.txt" in download
@@ -64,9 +64,8 @@ def test_its_stages(checkout: Checkout) -> None:
         assert f"from={name},source=/layer{SITE},target=/mnt/{name}" in build
     assert "RUN --network=none " in build
     assert "build-wheel /usr/bin/python3.9 /tmp/sdist/* serve_npu-1.1+npu\n" in build
-    assert "--no-index /tmp/wheels/*.whl; \\\n    seal-layer" in stage(
-        text, "wheels-built-serve_npu"
-    )
+    installed = stage(text, "wheels-built-serve_npu")
+    assert "install-wheels --file /tmp/wheels/*.whl\n" in installed
 
 
 def test_a_target_without_built_wheels_has_none_of_the_stages(checkout: Checkout) -> None:
@@ -143,7 +142,7 @@ def test_deepspeed_is_built_in_the_same_way(tmp_path: Path) -> None:
         BUILT,
     )
     files = rendered(built_checkout(tmp_path, text), "old")
-    line = "for script in deepspeed ds; do sed -i '1a import deepspeed_npu'"
+    line = "install-wheels --file /tmp/wheels/*.whl --plugin\n"
     assert line in stage(files["Dockerfile"], "wheels-built-deepspeed")
     assert "deepspeed-0.6.0-py3" not in files["Dockerfile"]
     assert json.loads(described(files)["target.json"])["wheels"]["deepspeed"] == "0.6.0"

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.machinery
-import importlib.util
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.matrices import CHECKOUT
-
-SCRIPT = CHECKOUT / "cannery" / "image" / "context" / "install-cann"
+from tests.unit.image.context_programs import load
 
 HEAD = "#!/bin/sh\n# SIMULATED by cannery, for a test\nset -e\n"
 LOG = 'mkdir -p "$LOGS"; echo "[t] [INFO] begun" >"$LOGS/install.log"\n'
@@ -113,13 +109,7 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    # Beside the script is the build context of every image.
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    loader = importlib.machinery.SourceFileLoader("install_cann", str(SCRIPT))
-    spec = importlib.util.spec_from_loader("install_cann", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
+    module = load("install-cann", monkeypatch)
     ascend, logs = tmp_path / "Ascend", tmp_path / "log"
     monkeypatch.setattr(module, "ASCEND", ascend)
     monkeypatch.setattr(module, "LOGS", (logs, tmp_path / "atb-log"))

@@ -62,7 +62,7 @@ def install(layer: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     def run(interpreter: str, site: str, *wheels: Path) -> dict[str, bytes]:
         minor = interpreter.rpartition("python")[2]
         offline = ("--no-index", "--no-cache", "--python-version", minor)
-        module.main(interpreter, site, *offline, *map(str, wheels))
+        module.unpack(interpreter, Path(site), [*offline, *map(str, wheels)], plugin=False)
         return {
             f"/{path.relative_to(layer)}": path.read_bytes()
             for path in sorted(layer.rglob("*"))
@@ -145,6 +145,93 @@ def test_the_program_of_pip_is_named_after_the_interpreter(
     assert names == [f"/usr/local/bin/{name}" for name in ("pip", "pip3", "pip3.9")]
     record = found[f"{DEBIAN[1]}/pip-1.0.{RECORD}"].decode()
     assert "../../../bin/pip3.9,sha256=" in record and "pip3.11" not in record
+
+
+Program = Callable[..., str]
+"""Runs the program as a build does; returns what it says if it fails."""
+
+
+@pytest.fixture
+def program(layer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
+    module = load("install-wheels", monkeypatch)
+    monkeypatch.setattr(module, "LAYER", layer)
+    monkeypatch.setattr(module, "BUILD", Path(sys.prefix))
+    (tmp_path / "bin").mkdir()
+    seal = tmp_path / "bin" / "seal-layer"
+    seal.write_text(f"#!/bin/sh\ntouch {tmp_path}/sealed\n", encoding="utf-8")
+    seal.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{seal.parent}:{sys.prefix}/bin:/usr/bin:/bin")
+    monkeypatch.setenv("UV_NO_CACHE", "1")
+    settings = ("INTERPRETER", "SITE_PACKAGES", "PYTHON_VERSION", "WHEEL_PLATFORM")
+    values = (*DEBIAN, "3.9.2", "aarch64-manylinux_2_31")
+    for name, value in zip(settings, values, strict=True):
+        monkeypatch.setenv(name, value)
+
+    def run(*words: object) -> str:
+        monkeypatch.setattr("sys.argv", ["install-wheels", *map(str, words)])
+        try:
+            module.main()
+        except SystemExit as ended:
+            return str(ended.code)
+        assert (tmp_path / "sealed").exists()
+        return ""
+
+    return run
+
+
+def digest_of(wheel: Path) -> str:
+    return hashlib.sha256(wheel.read_bytes()).hexdigest()
+
+
+def test_a_file_is_compared_before_it_is_unpacked(
+    program: Program, tmp_path: Path, layer: Path
+) -> None:
+    wheel = make_wheel(tmp_path)
+    digest = digest_of(wheel)
+    said = f"{wheel.name} has the sha256 {digest}, and {'ab' * 32} is expected."
+    assert said in program("--file", wheel, "--sha256", "ab" * 32)
+    assert not [*layer.rglob("*")]
+    assert program("--file", wheel, "--sha256", digest) == ""
+    assert (layer / DEBIAN[1][1:] / "tiny/__init__.py").is_file()
+    wheel.write_bytes(b"")
+    assert f"{wheel.name} is empty." in program("--file", wheel)
+
+
+@pytest.mark.parametrize(
+    ("stand_in", "simulated", "said"),
+    [
+        (False, "", ""),
+        (True, "true", ""),
+        (True, "", "is a simulated package: add --build-arg SIMULATED=true"),
+        (False, "true", "is not a simulated package: leave out --build-arg SIMULATED."),
+    ],
+)
+def test_a_simulated_wheel_is_for_a_simulated_image(
+    program: Program, tmp_path: Path, stand_in: bool, simulated: str, said: str
+) -> None:
+    mark = {"tiny/SIMULATED": "by cannery\n"} if stand_in else {}
+    wheel = make_wheel(tmp_path, {**FILES, **mark})
+    found = program("--file", wheel, "--simulated", simulated)
+    assert said in found
+    assert bool(found) == bool(said)
+
+
+def test_a_lock_without_the_right_hash_is_refused(program: Program, tmp_path: Path) -> None:
+    wheel = make_wheel(tmp_path)
+    lock = tmp_path / "wheels.txt"
+    for digest, failed in (("ab" * 32, True), (digest_of(wheel), False)):
+        lock.write_text(f"tiny==1.0 --hash=sha256:{digest}\n", encoding="utf-8")
+        found = program("--lock", lock, "--no-index", "--find-links", tmp_path)
+        assert bool(found) == failed, found
+
+
+def test_launchers_import_the_plugin(program: Program, tmp_path: Path, layer: Path) -> None:
+    scripts = "[console_scripts]\ndeepspeed = tiny:main\nds = tiny:main\n"
+    wheel = make_wheel(tmp_path, {**FILES, "tiny-1.0.dist-info/entry_points.txt": scripts})
+    assert program("--file", wheel, "--plugin") == ""
+    for name in ("deepspeed", "ds"):
+        lines = (layer / "usr/local/bin" / name).read_text(encoding="utf-8").splitlines()
+        assert lines[:2] == [f"#!{DEBIAN[0]}", "import deepspeed_npu"]
 
 
 def test_a_wheel_that_does_not_fit_ends_the_program(install: Install, tmp_path: Path) -> None:

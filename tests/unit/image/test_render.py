@@ -88,7 +88,7 @@ def test_stages_of_a_full_target(checkout: Checkout) -> None:
         *("artifacts", "cannery", "build-system", "build", "files", "base"),
         *("uv", "native-python", "build-python", "os-installed", "os", "installer"),
         *(f"layer-{each}" for each in ("toolkit", "kernels", "nnal")),
-        "cann-python",
+        *("cann-python", "wheels"),
         *(f"wheels-{each}" for each in wheels),
         "guard",
         *("image", "simulated-image", "result"),
@@ -103,7 +103,7 @@ def test_installers_that_call_programs_of_the_target_run_on_its_machine(tmp_path
     text = rendered(checkout, checkout.target())["Dockerfile"]
     found = stages(text)
     start = found.index("installer-base")
-    assert found[start : found.index("wheels-cann")] == [
+    assert found[start : found.index("wheels")] == [
         *("installer-base", "installer-packages", "installer"),
         *("toolkit", "layer-toolkit", "kernels", "layer-kernels", "nnal", "layer-nnal"),
         "cann-python",
@@ -187,7 +187,7 @@ def test_an_interim_release_says_so(checkout: Checkout) -> None:
 
 def test_the_machine_is_in_every_path_and_option(checkout: Checkout) -> None:
     text = rendered(checkout, checkout.target(platform="linux/amd64"))["Dockerfile"]
-    assert "--python-platform x86_64-manylinux_2_31" in text
+    assert "WHEEL_PLATFORM=x86_64-manylinux_2_31" in text
     assert "op_tiling/lib/linux/x86_64:" in text
     assert "source=apex-0.1+ascend-cp39-cp39-linux_x86_64.whl" in text
 
@@ -213,9 +213,9 @@ def test_a_name_that_a_template_does_not_have(checkout: Checkout, name: str) -> 
     template = checkout.project.templates / name
     text = template.read_text(encoding="utf-8")
     broken = {"Dockerfile.j2": "{{ target.bsae }}\n" + text}
-    broken["macros.j2"] = text.replace("{{ path }}", "{{ paht }}")
+    broken["macros.j2"] = text.replace("{{ text | ", "{{ txet | ")
     template.write_text(broken[name], encoding="utf-8")
-    with pytest.raises(MatrixError, match=r"cannot be rendered for full: .*(bsae|paht)"):
+    with pytest.raises(MatrixError, match=r"cannot be rendered for full: .*(bsae|txet)"):
         Renderer(checkout.project).render(checkout.target())
 
 
