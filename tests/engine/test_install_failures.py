@@ -16,7 +16,7 @@ from .conftest import MAIN
 from .stages import Stages
 
 NEWER = "py311-torch290-cann910-910b"
-PROGRAM = "python3 /tmp/install-cann"
+PROGRAM = "install-cann"
 FULL = f"--mount=type=tmpfs,target=/usr/local/Ascend,size=2097152 \\\n    {PROGRAM} toolkit"
 TOOLKIT = "toolkit 8.0.T39 is not installed by Ascend-cann-toolkit_8.0.T39_linux-aarch64.run:"
 
@@ -28,7 +28,7 @@ BAD = {
     ),
     "no pip": (
         "layer-toolkit",
-        {"Dockerfile": (" python3-pip isal", " isal")},
+        {"Dockerfile": (" python3-pip;", ";")},
         (TOOLKIT, "/var/log/ascend_seclog/", "[ERROR]"),
     ),
     "another layout": (

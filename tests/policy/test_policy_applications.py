@@ -14,7 +14,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from cannery.common.model import Application, Target
-from cannery.image.build_context import context_names
 from cannery.lock.lock_file import LockedWheel, parse_lock
 from cannery.matrix.project import select
 from tests.policy.conftest import PROJECT, TARGETS
