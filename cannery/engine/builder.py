@@ -103,7 +103,7 @@ def check_cache_export(builder: Builder) -> None:
 
 
 CANN_STEPS = re.compile(
-    "python3 /tmp/install-cann "
+    "install-cann (toolkit|kernels|nnal) "
     "|seal-layer --before /before .*--only /usr/local/Ascend"
     "|take-cann layer /vendor"
 )

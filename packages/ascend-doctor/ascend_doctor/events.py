@@ -217,8 +217,8 @@ class Reader:
             *(rank, line.device, line.pid, stream, weak),
         )
         key = (self._file, stream, found.cause.id)
-        if key not in hit.kin.places:
-            hit.kin.places.append(key)
+        if key not in hit.alike.places:
+            hit.alike.places.append(key)
         self._put(key, event, 1)
 
     def _put(self, key: tuple[int, str, str], event: Event, count: int) -> None:
@@ -233,13 +233,13 @@ class Reader:
 
     def _repeat(self, kinds: list[Kin]) -> None:
         """Count the lines that were not read, and note the last one of each kind."""
-        for kin in kinds:
-            text = text_of(kin.line).strip()
-            time = read_line(text).time if kin.places else None
-            for key in kin.places:
+        for alike in kinds:
+            text = text_of(alike.line).strip()
+            time = read_line(text).time if alike.places else None
+            for key in alike.places:
                 like = self.events[self._places[key][-1]]
-                event = like._replace(number=kin.number, text=text, time=time or like.time)
-                self._put(key, event, kin.count - ENOUGH)
+                event = like._replace(number=alike.number, text=text, time=time or like.time)
+                self._put(key, event, alike.count - ENOUGH)
 
     def _near(self, number: int) -> Line | None:
         """The line with a process or rank just before the line ``number``."""

@@ -75,13 +75,13 @@ class Kin:
 
 
 class Hit(NamedTuple):
-    """A line that can matter: its number from 1, its text, the lines before it, and its kin."""
+    """A line that can matter: its number from 1, its text, the lines before it, and its alike."""
 
     number: int
     text: str
     before: tuple[str, ...]
     shape: bytes
-    kin: Kin
+    alike: Kin
 
 
 class _Shape:
@@ -96,7 +96,7 @@ class _Shape:
             meant.pop()
         parts = [rb"\D*(\d+)" if each else rb"\D*\d+" for each in meant]
         self.numbers = re.compile(b"".join(parts)).match
-        self.kin: dict[tuple[bytes, ...], Kin] = {}
+        self.alike: dict[tuple[bytes, ...], Kin] = {}
 
 
 class Sieve:
@@ -131,16 +131,16 @@ class Sieve:
                 group = known[shape] = _Shape(line)
             match = group.numbers(line)
             key = match.groups() if match else (line,)
-            kin = group.kin.get(key)
-            if kin is None:
-                kin = group.kin[key] = Kin()
+            alike = group.alike.get(key)
+            if alike is None:
+                alike = group.alike[key] = Kin()
                 self._size += 1
-            kin.count += 1
-            if kin.count > ENOUGH:
-                kin.number, kin.line = piece.number + index, line[:_LONGEST]
+            alike.count += 1
+            if alike.count > ENOUGH:
+                alike.number, alike.line = piece.number + index, line[:_LONGEST]
             else:
                 before = tuple([text_of(each) for each in piece.before_line(index)])
-                yield Hit(piece.number + index, text_of(line), before, shape, kin)
+                yield Hit(piece.number + index, text_of(line), before, shape, alike)
 
     def _chosen(self, lines: list[bytes], places: list[int]) -> set[int]:
         """Those of the lines at ``places`` that have a needle."""
@@ -172,7 +172,7 @@ class Sieve:
         """
         if not at_end and self._size < _MOST_KIN:
             return []
-        kinds = [kin for shape in self._known.values() for kin in shape.kin.values()]
+        kinds = [alike for shape in self._known.values() for alike in shape.alike.values()]
         self._known.clear()
         self._size = 0
-        return sorted((kin for kin in kinds if kin.number), key=lambda kin: kin.number)
+        return sorted((alike for alike in kinds if alike.number), key=lambda alike: alike.number)
