@@ -251,7 +251,7 @@ def _retyped(given: Given) -> str:
 def _as_text(plan: Plan, options: BuildOptions, tell: Callable[..., str]) -> str:
     text = to_text(plan, verbose=options.verbose, width=console.width())
     told = tell(listed={name for step in plan.steps for name in step.missing})
-    return f"{text}\n\n{told}" if told else text
+    return "\n\n".join(each for each in (text if plan.steps or not told else "", told) if each)
 
 
 def _started(given: Given, project: Project, _: Claims) -> _BuildRun:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from cannery.build.selection import Selection
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read, selected
 from cannery.common import console
+from cannery.common.errors import ArtifactError
 from cannery.common.option import OptionSet, option
-from cannery.fetch.fetching import provide
+from cannery.fetch.fetching import lacking, provide
+from cannery.fetch.needs import Lacks, screen
 from cannery.matrix.project import Project
 from cannery.options import (
     ARTIFACTS,
@@ -67,7 +70,12 @@ def run(given: Given, project: Project) -> int:
         ca=existing(options.ca),
         index_url=options.index_url,
     )
-    provided = provide(project, targets, building, read(TransferOptions, given, project))
+    transfer = read(TransferOptions, given, project)
+    provided = provide(project, targets, building, transfer)
+    if any(isinstance(p, Lacks) for error in provided.failures.values() for p in error.problems):
+        command = shlex.join(["python", "build.py", "bundle", *(t.id for t in targets)])
+        needs = lacking(project, targets, building, transfer)
+        raise ArtifactError(screen(needs, options.artifacts, f"{command} --out {options.out}"))
     building = replace(building, artifacts=provided.folder)
     size = make_bundle(project, replace(selection, provided=provided), building, options.out)
     console.say(f"wrote {options.out} ({size / 1e6:.0f} MB)", "ok")

@@ -17,6 +17,7 @@ from cannery.matrix.project import Project
 from cannery.options import CA
 from cannery.publish.bills import bills, published_bills
 from cannery.publish.scan.advisories import Severity
+from cannery.publish.scan.advisory_download import require_files
 from cannery.publish.scan.exceptions import Exempted, read_exceptions
 from cannery.publish.scan.reports import (
     failing_names,
@@ -112,6 +113,7 @@ def run(given: Given, project: Project) -> int:
     if not options.databases and not options.scanner:
         fix = "Name one with --database, or a scanner with --with; see docs/security.md."
         raise UsageError(Problem(what="no database of advisories is named.", fix=fix))
+    require_files(options.databases)
     rules = _rules(options, project)
     ca = existing(options.ca)
     named = (published_bills if options.published else bills)(project, options.names, ca)

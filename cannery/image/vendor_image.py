@@ -36,7 +36,7 @@ _NO_WHEELS = (
     "CANN cannot be taken from a package index: the vendor's wheels have only a part of the"
     " toolkit, in another layout, and NNAL was not among them in April 2026."
 )
-_OTHER_SOURCE = "Choose another --source. docs/build.md says what is known about the wheels."
+_OTHER_SOURCE = "Choose another --source. docs/cann.md says what is known about the wheels."
 _OTHER = "Name an image with the right contents in cannery.toml, or another --source."
 
 

@@ -199,6 +199,9 @@ _AGAIN = AGAIN - {requests.codes.server_error}
 PATIENCE = Patience(tries=9, pause=0.25, longest=30.0)
 """About a minute, unless the registry asks to wait."""
 
+_FIRST_TRIES = 6
+"""As long as it has answered nothing, its name may be wrong: about 8 seconds."""
+
 
 def _as_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
     """Keeps ``requests`` from using a login in ~/.netrc."""
@@ -212,6 +215,7 @@ class Http:
         self.host = host
         self._patience = patience
         self._base = ""
+        self._has_answered = False
         self._guard = Guard(host, plain=lambda: self._base.startswith("http:"))
         own = sorted((_CERTIFICATES / host).glob("*.crt"))
         self._session = Session(trusting([*([ca] if ca else []), *own]))
@@ -247,9 +251,10 @@ class Http:
             except requests.RequestException as error:
                 require_trust(self.host, error)
                 pause = tries.pause()
-                if pause is None:
+                if pause is None or self._may_be_wrong(error, tries.count):
                     raise self._silent(error, tries.count) from error
             else:
+                self._has_answered = True
                 if response.status_code not in _AGAIN:
                     return self._admitted(response)
                 asked = retry_after(response)
@@ -260,6 +265,11 @@ class Http:
                 console.say(f"{self.host} answers {response.status_code}{delay}; trying again")
                 response.close()
             time.sleep(pause)
+
+    def _may_be_wrong(self, error: requests.RequestException, tries: int) -> bool:
+        """Whether to give up early, because there may be no registry of this name."""
+        waited = isinstance(error, requests.ConnectTimeout)
+        return not self._has_answered and (waited or tries >= _FIRST_TRIES)
 
     def _silent(self, error: requests.RequestException, tries: int) -> UnreachableError:
         what = f"{self.host} cannot be reached or breaks off: {innermost(error)} ({tries} times)."

@@ -7,7 +7,7 @@ import json
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -31,10 +31,20 @@ _LARGEST = 1 << 28
 _KINDS = (".json", ".zip")
 _NOT_A_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 _PATIENCE = Patience(tries=4, pause=0.5)
+_WEB = ("http://", "https://")
+
+
+def require_files(sources: Iterable[str]) -> None:
+    """Raise UsageError where one of ``sources`` is a path that does not exist."""
+    for source in sources:
+        if not source.startswith(_WEB) and not Path(source).exists():
+            what = f"there is no file {source}, named with --database."
+            fix = "Name a file, a folder or a web address with advisories in OSV's format."
+            raise UsageError(Problem(what=what, fix=fix))
 
 
 def read_advisories(
-    sources: Iterable[str], database: Database, ecosystems: Collection[str], ca: Path | None
+    sources: Sequence[str], database: Database, ecosystems: Collection[str], ca: Path | None
 ) -> None:
     """Add the advisories of ``sources``, paths and web addresses, to ``database``.
 
@@ -46,8 +56,9 @@ def read_advisories(
         EngineError: a server does not deliver.
         FileError: a file cannot be read, or has records that are wrong, with every one of them.
     """
+    require_files(sources)
     for source in sources:
-        if source.startswith(("http://", "https://")):
+        if source.startswith(_WEB):
             _of_server(source, database, ecosystems, ca)
         else:
             _of_path(Path(source), database)
@@ -80,9 +91,6 @@ def _download(client: Client, url: str, path: Path) -> None:
 
 
 def _of_path(path: Path, database: Database) -> None:
-    if not path.exists():
-        fix = "Name a file, a folder or a web address with advisories in OSV's format."
-        raise UsageError(Problem(what=f"there is no file {path}, named with --database.", fix=fix))
     if not path.is_dir():
         _of_file(path, str(path), database)
         return

@@ -95,7 +95,7 @@ def test_an_index_is_no_source_of_cann(tmp_path: Path) -> None:
     what = "the vendor's wheels have only a part of the toolkit, in another layout"
     with pytest.raises(ArtifactError, match=what) as caught:
         chosen(known(), tmp_path, *order)
-    assert "docs/build.md" in str(caught.value)
+    assert "docs/cann.md" in str(caught.value)
     assert chosen(known(), fill(tmp_path), *order) == ""
 
 

@@ -11,12 +11,14 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
+from requests.exceptions import ConnectionError as NoConnection
+from requests.exceptions import ConnectTimeout
 
 from cannery.common import http
 from cannery.common.errors import CanneryError
 from cannery.publish.originals import read_image
 from cannery.registry.client import Repository
-from cannery.registry.errors import RegistryError
+from cannery.registry.errors import RegistryError, UnreachableError
 from cannery.registry.http import PATIENCE
 from cannery.registry.located import is_index
 from cannery.registry.oci import CONFIG, MANIFEST, Descriptor, Document, manifest_contents
@@ -231,3 +233,34 @@ def test_what_a_registry_says_stays_on_one_line(
             repository.tags()
         assert str(raised.value).isprintable()
         assert "\\n::error" in str(raised.value)
+
+
+@pytest.mark.parametrize(("error", "tries"), [(NoConnection, 6), (ConnectTimeout, 1)])
+def test_a_host_that_has_never_answered_is_given_up_early(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception], tries: int
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("cannery.registry.http.time.sleep", waited.append)
+    repository = Repository("registry.example.com", "ascend")
+
+    def fails(*_: object, **__: object) -> None:
+        raise error("no such host")
+
+    monkeypatch.setattr("requests.Session.request", fails)
+    with pytest.raises(UnreachableError, match=rf"registry.example.com .*\({tries} times\)"):
+        repository.tags()
+    assert sum(waited) < 10
+
+
+def test_a_registry_that_has_answered_is_asked_for_a_minute(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("cannery.registry.http.time.sleep", waited.append)
+    sending(monkeypatch, b'{"tags": ["a"]}')
+    patient = Repository(repository.host, "ascend")
+    assert patient.tags() == ["a"]
+    sending(monkeypatch, b"", 503)
+    with pytest.raises(RegistryError, match="503 9 times"):
+        patient.tags()
+    assert 30 < sum(waited) < 70
