@@ -19,6 +19,7 @@ from cannery.common.errors import EngineError, Problem, UsageError
 from cannery.common.process import run
 
 _COMMAND = re.compile(r"^    (bash setup\.sh python build\.py .+)$", re.MULTILINE)
+_PRINTED = re.compile(r"prints\s+`([^`]+)`")
 _INSTALLED = ("dockerd", "mmdebstrap", "qemu-aarch64-static")
 """Programs that setup.sh installs and that a new machine does not have."""
 
@@ -36,6 +37,17 @@ def commands(readme: str) -> list[str]:
     return found
 
 
+def printed(readme: str) -> str:
+    """What the README says that the second of its commands prints.
+
+    Raises:
+        UsageError: it does not say it.
+    """
+    if not (found := _PRINTED.search(readme)):
+        raise UsageError(Problem(what="README.md does not say what its commands print."))
+    return found[1]
+
+
 def first_use(root: Path, folder: Path) -> list[Figure]:
     """The seconds that a new user waits on a new machine.
 
@@ -44,17 +56,18 @@ def first_use(root: Path, folder: Path) -> list[Figure]:
         EngineError: a command failed.
     """
     clone = _cloned(root, folder)
+    readme = (clone / "README.md").read_text(encoding="utf-8")
     spent = []
     try:
-        for command in commands((clone / "README.md").read_text(encoding="utf-8")):
+        for command in commands(readme):
             done = _timed(["bash", "-c", command], clone)
             if done.failed:
                 raise EngineError(done.failed)
             spent.append(done.seconds)
     finally:
         _do(["bash", "setup.sh", "--stop"], clone)
-    if "npu:0" not in done.said:
-        what = f"the container did not compute on the device. Output:\n{done.said[-500:]}"
+    if printed(readme) not in done.said:
+        what = f"the container did not print {printed(readme)!r}. Output:\n{done.said[-500:]}"
         raise EngineError(what)
     titles = {
         "first-command": "README's first command, from a fresh clone on a bare Debian 12",

@@ -25,7 +25,7 @@ SIMULATE = Option(
     "use a simulated NPU in place of CANN and the driver; the image's tag ends in -sim",
     default=False,
 )
-ARTIFACTS = Option("the directory of the vendor's files", default=Path("artifacts"), metavar="DIR")
+ARTIFACTS = Option("the directory of Huawei's packages", default=Path("artifacts"), metavar="DIR")
 SOURCE = Option(
     "take CANN's files from folder, download, image or index; repeat it for the order in which "
     "they are tried. With --simulate, CANN is then not simulated, but the NPU is",
@@ -195,7 +195,7 @@ class TransferOptions(OptionSet):
     """How missing files are downloaded. ``cache`` is None for the usual folder."""
 
     accept_eula: str = option(
-        "accept the vendor's licence of the files that are downloaded, as the person or "
+        "accept Huawei's licence of the files that are downloaded, as the person or "
         "company NAME; the acceptance is recorded with its date",
         default="",
         metavar="NAME",

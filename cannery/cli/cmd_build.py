@@ -102,7 +102,7 @@ COMMAND = Command(
     description="Builds all selected targets at once, with the layers that they share built "
     "once. Checks each image and tags it when it passes. Images that are up to date are "
     "skipped. A target that fails does not stop the others.",
-    reads="matrix.yaml, compat.yaml, images/, and the vendor's files in artifacts/",
+    reads="matrix.yaml, compat.yaml, images/, and Huawei's packages in artifacts/",
     writes="images of the engine, .cannery/, and with --record verified/",
     example="build py39-torch231-cann8t39 --simulate",
     options=(SelectionOptions, BuildOptions, TransferOptions, ShownOptions),

@@ -41,7 +41,7 @@ class BundleOptions(OptionSet):
 
 COMMAND = Command(
     description="Builds the selected targets once from nothing, and writes everything that "
-    "this needed into one file: base images, the vendor's or the simulated files, wheels, "
+    "this needed into one file: base images, Huawei's or the simulated packages, wheels, "
     "Debian packages, and the packages of build.py itself. On a machine without a network, "
     "'build.py --from-bundle FILE' builds the same images from it. See docs/platform-teams.md.",
     reads="matrix.yaml, images/, artifacts/, the package index, Debian's mirrors",

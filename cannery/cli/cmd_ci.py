@@ -48,7 +48,7 @@ class CiOptions(OptionSet):
         default="",
         metavar="COMMIT",
     )
-    artifacts: Path = ARTIFACTS.field(help="the directory of the vendor's files on the runners")
+    artifacts: Path = ARTIFACTS.field(help="the directory of Huawei's packages on the runners")
     shards: int | None = option(
         "divide the targets into N jobs that cost about the same",
         default=None,

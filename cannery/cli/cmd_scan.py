@@ -92,7 +92,7 @@ COMMAND = Command(
     reads="images of the engine, images/, releases/, the registry, exceptions.yaml, and the "
     "database",
     writes="nothing but the files of --json and --sarif",
-    example="scan py39-torch231-cann8t39 --database osv --fail-on critical",
+    example="scan py39-torch231-cann8t39 --database DIR --fail-on critical",
     options=(ScanOptions,),
     one_of=("names", "published"),
 )

@@ -3,14 +3,10 @@
 
 from __future__ import annotations
 
-import shlex
-import shutil
 from pathlib import Path
 
 import pytest
 
-from cannery.cli import cmd_new
-from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,21 +104,3 @@ def test_new_on_a_matrix_that_is_wrong_already(checkout: Checkout) -> None:
     before = checkout.state()
     checkout.run("new", "--python", "3.9", "--write").refused(3, "deepspeed 0.10.0")
     assert checkout.state() == before
-
-
-def test_examples_propose_what_does_not_exist_yet(checkout: Checkout) -> None:
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *DOCS)]
-    found = [
-        shlex.split(line.partition("#")[0])[2:]
-        for text in texts
-        for line in text.splitlines()
-        if line.startswith("    python build.py new ")
-    ]
-    project = Project(root=ROOT)
-    shutil.copy(ROOT / "matrix.yaml", checkout.root)
-    assert found
-    for words in [*found, shlex.split(cmd_new.COMMAND.example)]:
-        done = checkout.run(*words)
-        done.accepted("now run: python build.py sync, and then: python build.py build ")
-        assert done.err.split("build.py build ")[1].strip() not in project.matrix().targets
-        shutil.copy(ROOT / "matrix.yaml", checkout.root)

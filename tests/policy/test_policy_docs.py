@@ -56,3 +56,43 @@ def test_dead_links_are_found() -> None:
 def test_the_pages_are_few_and_the_first_one_is_short() -> None:
     assert len(_text(Path("README.md")).splitlines()) <= 120
     assert len([page for page in PAGES if page.parent == Path("docs")]) <= 15
+
+
+CHINESE = {
+    Path("README.zh.md"): Path("README.md"),
+    Path("packages/ascend-doctor/README.zh.md"): Path("packages/ascend-doctor/README.md"),
+    **{page: Path("docs", page.name) for page in PAGES if page.parent == Path("docs/zh")},
+}
+"""The pages in Chinese, and the English ones that say the same."""
+
+
+def structure(text: str) -> dict[str, list[object]]:
+    """What a translation keeps: commands without comments, names, headings, rows and columns."""
+    prose = re.sub(r"^    .*$", "", _FENCE.sub("", text), flags=re.MULTILINE)
+    rows = [line for line in prose.splitlines() if line.startswith("|")]
+    return {
+        "headings": [len(each) for each in re.findall(r"^(#+) ", prose, re.MULTILINE)],
+        "blocks": [
+            re.sub(r"\s+# .*$", "", block, flags=re.MULTILINE)
+            for block in (
+                *re.findall(r"^    .+$", _FENCE.sub("", text), re.MULTILINE),
+                *_FENCE.findall(text),
+            )
+        ],
+        "rows": [(row.count(" | "), sorted({*re.findall(r"`[^`]+`", row)})) for row in rows],
+        "names": sorted({*re.findall(r"`[^`]+`", prose.replace("\n", " "))}),
+        "items": [line[:2] for line in prose.splitlines() if re.match(r"- ", line)],
+    }
+
+
+@pytest.mark.parametrize("page", CHINESE, ids=str)
+def test_the_chinese_page_has_what_the_english_one_has(page: Path) -> None:
+    ours, english = structure(_text(page)), structure(_text(CHINESE[page]))
+    for what, found in english.items():
+        assert ours[what] == found, what
+
+
+def test_a_difference_of_languages_is_found() -> None:
+    text = "# A\n\n    python build.py list\n\n| a | b |\n|--|--|\n| `x` | y |\n"
+    for was, became in (("# A", "## A"), ("list", "explain"), ("`x`", "`z`"), ("| y |", "| y | |")):
+        assert structure(text) != structure(text.replace(was, became))

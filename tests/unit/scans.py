@@ -37,7 +37,7 @@ def component(url: str) -> Component:
 def database(components: Iterable[Component], *sources: Path | str) -> Database:
     """The advisories of ``sources``, or those of OSV, about ``components``."""
     found = Database({(each.ecosystem, each.name) for each in components})
-    read_advisories(map(str, sources or (OSV,)), found, (), None)
+    read_advisories([str(each) for each in sources or (OSV,)], found, (), None)
     return found
 
 

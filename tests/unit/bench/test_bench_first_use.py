@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.first_use import ci, commands, first_use
+from bench.first_use import ci, commands, first_use, printed
 from bench.result import Figure
 from cannery.common.errors import EngineError, UsageError
 
@@ -22,6 +22,9 @@ def test_a_new_user_is_told_to_build_and_to_run() -> None:
     assert " build.py run --target py39-torch231-cann8t39 --simulate -- python3 -c " in try_out
     with pytest.raises(UsageError, match="must have one command that builds"):
         commands(readme.replace("build.py run", "build.py list"))
+    assert printed(readme) == "tensor([2., 2.], device='npu:0')"
+    with pytest.raises(UsageError, match="does not say what"):
+        printed("")
 
 
 def test_a_machine_with_an_engine_is_not_new(
