@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from cannery.matrix.project import Project
 from tests.policy.test_policy_sources import ROOT, tracked
 
+CHOOSING = ("docs/choose.md", "docs/zh/choose.md")
 PAGES = [Path(name) for name in tracked(".md")]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -56,6 +58,16 @@ def test_dead_links_are_found() -> None:
 def test_the_pages_are_few_and_the_first_one_is_short() -> None:
     assert len(_text(Path("README.md")).splitlines()) <= 120
     assert len([page for page in PAGES if page.parent == Path("docs")]) <= 15
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "README.zh.md", "docs/choose.md", "docs/zh/choose.md"]
+)
+def test_the_recommended_targets_are_shown(project: Project, page: str) -> None:
+    targets = project.matrix().targets.values()
+    wanted = [each.id for each in targets if each.recommended]
+    rows = [line for line in _text(Path(page)).splitlines() if line.startswith("| ")]
+    assert re.findall(r"`(py[\w-]+)`", "\n".join(rows))[: len(wanted)] == wanted
 
 
 CHINESE = {

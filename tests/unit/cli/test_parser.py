@@ -142,7 +142,7 @@ def test_every_file_of_a_command_is_in_the_table() -> None:
 def test_help_names_defaults_and_what_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
     said = text(capsys, "build", "--help")
     assert "check N images at a time (default: 1)" in said
-    assert "vendor's files (default: artifacts)" in said
+    assert "Huawei's packages (default: artifacts)" in said
     assert "(with --plan; default: text)" in said
     assert "(repeatable)" in said
 
