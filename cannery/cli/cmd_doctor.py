@@ -16,7 +16,6 @@ COMMAND = Command(
     reads="this host, npu-smi and hccn_tool",
     writes="nothing; with --fix it shows what it changes, and asks",
     example="doctor --log train.log",
-    options=(),
     passes_on=True,
 )
 

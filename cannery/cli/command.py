@@ -31,7 +31,7 @@ class Command:
     reads: str
     writes: str
     example: str
-    options: tuple[type[OptionSet], ...]
+    options: tuple[type[OptionSet], ...] = ()
     one_of: tuple[str, ...] = ()
     passes_on: bool = False
     name: str = ""
