@@ -19,30 +19,50 @@ Judged = Sequence[TargetDocument]
 
 
 def summary(judged: Judged, today: str) -> list[str]:
-    """What is built unverified, how many targets were checked, and what sources disagree on.
+    """What is unverified or not judged, how many targets were checked, and disagreements.
 
     Before the day ``today``, as in ``2026-11-22``, some of what ends has ended.
     """
     lines = [line for target in judged for line in _unverified(target)]
-    unknown = sum(map(_unknown, judged))
+    unknown = sum(_count(each, "unknown") for each in judged)
     owner = "its" if len(judged) == 1 else "their"
     known = f"all of {owner} components are known to work"
-    if unknown:
-        verb = "is" if unknown == 1 else "are"
-        known = f"{counted(unknown, 'component')} {verb} unverified, all others are known to work"
+    open_ones = sum(_count(each, "unjudged") for each in judged)
+    parts = [
+        f"{counted(number, what)} {'is' if number == 1 else 'are'} {verdict}"
+        for number, what, verdict in (
+            (unknown, "component", "unverified"),
+            (open_ones, "application", "not judged"),
+        )
+        if number
+    ]
+    if parts:
+        known = f"{' and '.join(parts)}, all others are known to work"
     lines.append(f"{counted(len(judged), 'target')} checked: {known}.")
-    return [*lines, *_disagreements(judged), *_endings(judged, today)]
+    return [*lines, *_not_judged(judged), *_disagreements(judged), *_endings(judged, today)]
 
 
-def _unknown(target: TargetDocument) -> int:
-    """The number of components that no source says anything of."""
-    return sum(finding["verdict"] == "unknown" for finding in target["findings"])
+def _count(target: TargetDocument, verdict: str) -> int:
+    """The number of components with this verdict."""
+    return sum(finding["verdict"] == verdict for finding in target["findings"])
+
+
+def _not_judged(judged: Judged) -> Iterator[str]:
+    """What is not judged, each once, with the number of targets that have it."""
+    texts = Counter(
+        finding["text"]
+        for target in judged
+        for finding in target["findings"]
+        if finding["verdict"] == "unjudged"
+    )
+    for text, number in texts.items():
+        yield f"{counted(number, 'target')}: not judged: {text}"
 
 
 def _unverified(target: TargetDocument) -> Iterator[str]:
     if target["unverified"]:
         yield f"{target['id']}: unverified: {target['unverified']}"
-        if not _unknown(target):
+        if not _count(target, "unknown"):
             what = "all of its components are known by now; 'unverified' can be removed."
             yield f"{target['id']}: {what}"
 

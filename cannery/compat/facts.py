@@ -286,6 +286,19 @@ class Package(Row):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Beside(Row):
+    """What an application goes with.
+
+    A row with a CANN is an environment that was seen; one of its maker without is its metadata.
+    """
+
+    application: Requirement
+    torch: SpecifierSet | None = None
+    cann: CannRange | None = None
+    pythons: Pythons = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class MindSpore(Row):
     """A MindSpore, its CANN, and the Pythons that the source names; none: it names no Python."""
 
@@ -351,6 +364,7 @@ class Compat:
     deepspeed: tuple[DeepSpeed, ...]
     apex: tuple[Apex, ...]
     packages: tuple[Package, ...]
+    applications: tuple[Beside, ...]
     mindspore: tuple[MindSpore, ...]
     known_bad: tuple[KnownBad, ...]
     endings: tuple[Ending, ...]

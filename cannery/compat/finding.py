@@ -25,6 +25,8 @@ class Verdict(StrEnum):
     """It passes now, and a later release will not have it."""
     DISPUTED = "disputed"
     """One source allows it and another says something else. It passes, and both are shown."""
+    NOT_JUDGED = "unjudged"
+    """No source has the application beside the rest. It passes, and 'check' says so."""
     UNKNOWN = "unknown"
     """No source says anything. It passes only with the target's ``unverified: reason``."""
     FORBIDDEN = "forbidden"

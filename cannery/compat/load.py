@@ -51,6 +51,7 @@ def compat_of(top: Section) -> facts.Compat:
         deepspeed=reader.rows("deepspeed", facts.DeepSpeed),
         apex=reader.rows("apex", facts.Apex),
         packages=reader.rows("packages", facts.Package),
+        applications=reader.rows("applications", facts.Beside, required=False),
         mindspore=reader.rows("mindspore", facts.MindSpore),
         known_bad=reader.rows("known_bad", facts.KnownBad),
         endings=reader.rows("endings", facts.Ending),

@@ -86,7 +86,28 @@ def judge_packages(subject: Subject) -> list[Finding]:
             if normal_name(row.package) == name and holds(row.when, subject)
         ]
         findings += _judge_package(subject, name, rows)
-    return findings + _judge_mindspore(subject)
+    return [*findings, *_judge_own_versions(subject.target), *_judge_mindspore(subject)]
+
+
+def _judge_own_versions(target: Target) -> Iterator[Finding]:
+    """Requirements that exclude a version that the target itself names, or name it again."""
+    own = {"torch": target.torch, "torch-npu": target.torch_npu, "deepspeed": target.deepspeed}
+    own |= {EXTRAS[component]: version for component, version in target.extras.items()}
+    for name, version in own.items():
+        for asked in requested_of(target, name) if version else ():
+            if asked.key in target.extras:
+                continue
+            key = name.replace("-", "_")
+            if not asked.requirement.specifier.contains(version, prereleases=True):
+                text = f"{asked} excludes {name} {version}, which the target has."
+                fix = f"Remove it, or change {key} of the target."
+            elif name == "torch" and target.torch_wheel:
+                text = f"{asked} would be taken from an index, and torch {version} is a file here."
+                fix = "Remove it: the key torch says it already."
+            else:
+                continue
+            found = _package(name, Verdict.FORBIDDEN, text, asked, [])
+            yield replace(found, fix=fix)
 
 
 def _instead(subject: Subject, when: When) -> str:

@@ -31,13 +31,15 @@ def requested_of(target: Target, name: str) -> list[Requested]:
     Overrides of the application replace them all, and those for other Pythons remove them. The
     version of a component is a requirement, too, and so are the HCCL tests.
     """
-    if (replaced := _overrides(target, name)) is not None:
-        return replaced
     found = [
         Requested(requirement=each, key=component, place=())
         for component, version in target.extras.items()
         if (each := parse_requirement(requirement_of(component, version))).name == name
     ]
+    if (replaced := _overrides(target, name)) is not None:
+        # No override concerns what is a file.
+        is_file = name == "triton-ascend" and target.triton_ascend_wheel
+        return [*found, *replaced] if is_file else replaced
     if target.hccl_test and normal_name(HCCL_TEST) == name:
         found.append(Requested(requirement=Requirement(name), key=HCCL_TEST, place=()))
     application = target.application

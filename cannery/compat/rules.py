@@ -11,6 +11,7 @@ from packaging.version import InvalidVersion, Version
 from cannery.common.cann import CannRelease
 from cannery.common.cann_version import CannVersion
 from cannery.common.model import Target
+from cannery.compat.application_rules import judge_application
 from cannery.compat.base_rules import judge_base
 from cannery.compat.cann_rules import judge_cann
 from cannery.compat.companion_rules import judge_beside
@@ -50,6 +51,7 @@ def judge(target: Target, compat: Compat) -> list[Finding]:
     findings += judge_deepspeed(subject)
     findings += judge_beside(subject)
     findings += judge_packages(subject)
+    findings += judge_application(subject)
     findings += _judge_known_bad(subject)
     rejected = _judge_rejected(target, compat)
     # Whatever else is said of such a pair follows from the mistake in its source.

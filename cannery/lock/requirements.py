@@ -41,9 +41,7 @@ def requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
 
 def overrides(target: Target) -> tuple[str, ...]:
     """Requirements that replace those of other packages."""
-    own = target.application.overrides if target.application else ()
-    # Whoever requires torch gets the file, and not the wheel that an index has.
-    return (*own, "torch; python_version < '3'") if target.torch_wheel else own
+    return target.application.overrides if target.application else ()
 
 
 def sdists(target: Target) -> tuple[str, ...]:
@@ -80,6 +78,8 @@ def inputs_digest(target: Target) -> str:
     }
     if target.torch_index:
         inputs["torch_index"] = target.torch_index.url
+    if target.torch_wheel:
+        inputs["torch_wheel"] = target.torch_wheel.version
     return _digest(inputs)
 
 

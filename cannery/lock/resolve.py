@@ -47,6 +47,8 @@ _BUILD_PYTHON = "3.11"
 
 _OUTPUT = ("--annotation-style", "split", "--build-constraint", "build.txt")
 
+_EXCLUDED = "\n# The following packages were excluded from the output:"
+
 _NO_FILE = re.compile(r"\b(?P<name>[\w.-]+)==(?P<version>\S+) has no (?:usable )?wheels\b")
 """What uv says of a version whose files do not fit the target."""
 
@@ -131,13 +133,20 @@ def lock_target(
         EngineError: uv failed for another reason, such as an index that cannot be reached.
     """
     override = overrides(target)
+    stated = {wheel.package: wheel.version for wheel in target.built_wheels.values()}
+    files = {"overrides.txt": "\n".join(override)} if override else {}
+    options = ("--override", "overrides.txt") if override else ()
+    if wheel := target.torch_wheel:
+        # Whoever requires torch must go with the file, and gets none from an index.
+        stated["torch"] = wheel.version
+        files["torch.txt"] = f"torch=={wheel.version}\n"
+        options = (*options, "--constraint", "torch.txt", "--no-emit-package", "torch")
     lock = _Lock(
         name=target.id,
         path=project.lock(target),
         groups=requirement_groups(target),
-        more=stated_metadata(target.built_wheels.values())
-        | ({"overrides.txt": "\n".join(override)} if override else {}),
-        options=("--override", "overrides.txt") if override else (),
+        more=stated_metadata(stated) | files,
+        options=options,
         indexes=index_options(target),
         sdists=sdists(target),
     )
@@ -232,8 +241,8 @@ def _inputs(groups: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def _packages_only(text: str) -> str:
-    """``text`` without the lines that uv keeps of the file that was there before."""
-    lines = text.splitlines(keepends=True)
+    """``text`` without what uv keeps of the file that was there before, or adds at the end."""
+    lines = text.partition(_EXCLUDED)[0].splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith((HEADER.strip(), INPUTS)))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from cannery.common import console
 from cannery.common.errors import EngineError, MatrixError, Problem
 from cannery.common.package_index import PackageIndex
 from cannery.common.process import run
-from cannery.common.wheels import BuiltWheel
 
 _NO_UV = re.compile(r"No module named '?uv\b")
 _UNREACHED = re.compile(r"Failed to fetch|Request failed|certificate|invalid value")
@@ -48,12 +47,14 @@ class Job:
     before: str = ""
 
 
-def stated_metadata(wheels: Iterable[BuiltWheel]) -> dict[str, str]:
-    """Settings with which uv asks no sdist of ``wheels``; matrix.yaml has their requirements."""
+def stated_metadata(packages: Mapping[str, str]) -> dict[str, str]:
+    """Settings with which uv asks for no file of ``packages``, each with its version.
+
+    matrix.yaml has their requirements.
+    """
     text = "".join(
-        f'[[dependency-metadata]]\nname = "{wheel.package}"\nversion = "{wheel.version}"\n'
-        "requires-dist = []\n"
-        for wheel in wheels
+        f'[[dependency-metadata]]\nname = "{name}"\nversion = "{version}"\nrequires-dist = []\n'
+        for name, version in packages.items()
     )
     return {_SETTINGS: text}
 

@@ -19,6 +19,7 @@ _ISSUES = {
     Verdict.UNKNOWN: "unverified",
     Verdict.DISPUTED: "sources disagree",
     Verdict.ENDING: "will end",
+    Verdict.NOT_JUDGED: "not judged",
     Verdict.FORBIDDEN: "known not to work",
 }
 

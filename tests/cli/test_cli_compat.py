@@ -16,7 +16,16 @@ FIRST = "py38-torch210-cann8rc2"
 def test_check_says_first_that_all_is_well(original: Checkout) -> None:
     done = original.run("check")
     done.accepted()
-    assert re.match(r"\d+ targets checked: all of their components are known to work\.\n", done.out)
+    head, *others = done.out.splitlines()
+    said = r"\d+ targets checked: \d+ applications are not judged, all others are known to work\."
+    assert re.fullmatch(said, head)
+    assert "1 target: not judged: no source has opencompass 0.3.9 with torch 2.3.1" in others[2]
+
+
+def test_check_of_what_is_known_says_that_all_is_well(original: Checkout) -> None:
+    done = original.run("check", "--target", LAST)
+    done.accepted()
+    assert done.out.startswith("1 target checked: all of its components are known to work.\n")
 
 
 def test_check_of_all_targets_names_what_none_of_them_uses(checkout: Checkout) -> None:

@@ -99,7 +99,7 @@ def _files(lock: Locked, source: PackageIndex) -> Iterator[_File]:
         name=lock.name,
         inputs={"requirements.txt": lock.text},
         options=("--no-deps", "--format", "pylock.toml", *lock.options),
-        more=stated_metadata(lock.unbuilt),
+        more=stated_metadata({each.package: each.version for each in lock.unbuilt}),
         output="pylock.toml",
     )
     for package in parse_toml(compiled(job, source))["packages"]:

@@ -30,6 +30,7 @@ _STANDINGS = {
     Verdict.ALLOWED: Standing.PASSED,
     Verdict.ENDING: Standing.NOTE,
     Verdict.DISPUTED: Standing.NOTE,
+    Verdict.NOT_JUDGED: Standing.NOTE,
     Verdict.UNKNOWN: Standing.UNKNOWN,
     Verdict.FORBIDDEN: Standing.BROKEN,
 }

@@ -19,8 +19,8 @@ from tests.unit.compat.test_makers_table import CHINESE, VLLM
 from tests.unit.matrices import OWN_FACTS
 from tests.unit.new_targets import TEXT, answers
 
-VERSIONS = ["2.8.0.post4", "2.9.0.post6", "2.9.0.post8", "2.9.0.post9"]
-NEW = "py311-torch290-cann911"
+VERSIONS = ["2.8.0.post4", "2.9.0.post6", "2.9.0.post9", "2.9.0.post10"]
+NEW = "py311-torch290-cann920"
 
 
 @pytest.fixture
@@ -80,9 +80,10 @@ def test_an_index_that_cannot_be_read_ends_it(
 
 def test_new_rows_of_a_table_are_used_and_cited(project: Project, tmp_path: Path) -> None:
     table = tmp_path / "COMPATIBILITY.md"
-    table.write_text(CHINESE, encoding="utf-8")
+    text = CHINESE.replace("2.9.0.post9", "2.9.0.post10").replace("9.1.1", "9.2.0")
+    table.write_text(text, encoding="utf-8")
     found = found_in(project, str(table))
-    assert "torch_npu 2.9.0.post9 on CANN 9.1.1" in str([each.what for each in found.proposed])
+    assert "torch_npu 2.9.0.post10 on CANN 9.2.0" in str([each.what for each in found.proposed])
     text = found.files[tmp_path / "compat.yaml"]
     assert "branch: v2.9.0-26.3.0, source: torch-npu-2026-09-01}\n" in text
     assert (
