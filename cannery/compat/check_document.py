@@ -40,7 +40,7 @@ class FindingDocument(TypedDict):
     """A ``Finding``. ``ends`` are the days on which what it is about is no longer maintained."""
 
     component: str
-    verdict: Literal["allowed", "ending", "disputed", "unknown", "forbidden"]
+    verdict: Literal["allowed", "ending", "disputed", "unjudged", "unknown", "forbidden"]
     text: str
     rows: list[RowDocument]
     against: list[RowDocument]
