@@ -22,7 +22,8 @@ IGNORED = re.compile(
     r"|pip's dependency resolver does not currently|which is incompatible\."
     r"|ProcessLookupError|KeyboardInterrupt|CancelledError|BrokenPipeError|GeneratorExit"
     r"|Generated text:|Prompt: |resource_tracker|Exception ignored in|ForkServerProcess"
-    r"|\(attempt \d+ (?:of|/) ?\d+\)|entering retry loop|trying again|retrying"
+    r"|\(attempt \d+ (?:of|/) ?\d+\)|entering retry loop|trying again|retrying|will retry"
+    r"|Unable to register cu\w+ factory"
     r"|find the tbe operator implementation|rtGetDevMsg execut|Falling back|falling back|skipped\b"
     r"|Some HCCL operations have failed or timed out|taking the entire process down"
     r"|execution timeout .{0,80}is bigger than watchdog timeout"
@@ -57,7 +58,7 @@ _ERROR = re.compile(
     r"(?!Traceback|File |During handling|The above|ERR\d|\[ERROR\])(?=\S.{10})"
     r".*(?:[Ff]ail|[Ee]rror|[Cc]annot|[Uu]nable|[Ii]nvalid|not found|timed out|refused|denied"
     r"|[Ee]xception|not support|[Uu]nsupported|abort|crash|exceed|more than|less than"
-    r"|too (?:large|small|many|long)|not enough|mismatch|missing)"
+    r"|too (?:large|small|many|long)|not enough|mismatch|missing|[Ee]mpty)"
 )
 """What an error says whose line is marked as one."""
 

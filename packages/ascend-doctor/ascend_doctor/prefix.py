@@ -32,7 +32,7 @@ _STARTS = [
         r"RankID:(?P<rank>-?\d+)\)\s?",
         rf"\[(?P<level>{_WORDS})\] \w+\((?P<pid>\d+)[^)]*\):{_DATE}-{_CLOCK}\s*",
         # c10d and torchrun; old torch has no time
-        r"\[?(?P<glog>[EWIFC])(?P<month>\d{1,2})(?P<day>\d\d) "
+        r"\[?(?P<glog>[EWIFC])(?:20\d\d)?(?P<month>\d{1,2})(?P<day>\d\d) "
         + _CLOCK
         + r" (?:\d+ )?[^\s\]]+\] ?",
         r"\[?(?P<glog>[EWIFC]) [\w./-]+:\d+\]\s?",
@@ -41,7 +41,7 @@ _STARTS = [
         rf"(?P<level>{_WORDS}) {_DATE} {_CLOCK} \[?[^\s\]]+\](?:\s|$)",
         rf"\[?{_DATE}[ T-]+{_CLOCK}Z?(?:,\d+)?(?: E| W)?(?P<label>(?: [TDE]P\d+)+)?" + _AFTER_TIME,
         rf"\|?\s*(?P<level>{_WORDS})\s*\|[^|]*\|?\s*",
-        rf"[\w.]+ - (?P<level>{_WORDS}) - ",
+        rf"[\w.]+ - (?P<level>{_WORDS})(?: - |: )",
         rf"\[(?P<level>{_WORDS})(?:[:|][^\]]*)?\]\s*",
         rf"(?P<level>{_WORDS})(?::[\w.]+)?:\s*",
         rf"(?P<level>{_WORDS}) (?=[a-z_]+(?:\.py)?: )",

@@ -31,7 +31,16 @@ NEEDLES = (
     *("inimum", "ard ", "onfig -p", "celerate", "ionImpos", "-only fi", "ability ", "oom-kill"),
     *("received", "UCE ERRO", "InferSha", "nType:[S", "Info det", "ADDRINUS", "erTooLar"),
     *(" loss: N", "EZ3002", "pcie ", "EZ00", "E500", "ELF ", "bad_al", "Segment", "SIGSEGV"),
-    *("pen files", "free", "alloc():", "process", "t start new thread", "pthread_"),
+    *(
+        "pen files",
+        "free",
+        "alloc():",
+        "process",
+        "t start new thread",
+        "pthread_",
+        " died ",
+        "ormally",
+    ),
 )
 _CODE = re.compile(rb"E[A-Z1-9]\d{4}|RankID:|^ *rank +: ", re.MULTILINE)
 _NUMBERED = re.compile(
