@@ -3,23 +3,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cannery.cli.command import Command, Given
 from cannery.cli.common import read
 from cannery.common import console
+from cannery.common.chip_names import chip_named
 from cannery.common.errors import MatrixError, Problem, file_error
 from cannery.common.files import write_files
-from cannery.common.model import USUAL_CHIP
+from cannery.common.model import MACHINE_OF, USUAL_CHIP, Target
 from cannery.common.option import OptionSet, flag, matching, option
 from cannery.compat import Compat
 from cannery.compat.archives import load_archives
-from cannery.matrix.choice import NewOptions
+from cannery.matrix.choice import Choice, NewOptions, choose
 from cannery.matrix.files import MATRIX, Data
 from cannery.matrix.project import Project
-from cannery.matrix.propose import Proposal, propose
+from cannery.matrix.propose import Proposal, propose, target_id
 from cannery.matrix.schema import load_matrix, parse_files
 from cannery.matrix.text import MatrixText
 
@@ -50,7 +52,13 @@ class TypedNewOptions(NewOptions, OptionSet):
         default_text="the newest that fits",
     )
     chip: str = option(
-        "the chip: 910b, a3, 910 or 310p", default=USUAL_CHIP, metavar="NAME", parse=str.lower
+        "the chip by any of its names, as 910b, A2, Ascend910B1, A3, 910_93, A5, 950 or 310P",
+        default=USUAL_CHIP,
+        metavar="NAME",
+        parse=chip_named,
+    )
+    platform: str = option(
+        "the image's platform", default="linux/arm64", choices=("linux/arm64", "linux/amd64")
     )
     deepspeed: str = option(
         "the DeepSpeed version, or none",
@@ -92,6 +100,7 @@ def run(given: Given, project: Project) -> int:
         FileError: a file cannot be read or written.
     """
     options = read(TypedNewOptions, given, project)
+    options = replace(options, machine=MACHINE_OF[options.platform.split("/")[1]])
     with project.editing() if options.write else nullcontext():
         _add(options, project)
     return 0
@@ -101,7 +110,15 @@ def _add(options: TypedNewOptions, project: Project) -> None:
     targets = load_matrix(project.matrix_file).targets
     before = {**project.files(), MATRIX: _read(project.matrix_file)}
     compat = project.compat()
-    proposal = propose(options, compat, MatrixText(before), load_archives(), targets)
+    matrix = MatrixText(before)
+    choice = choose(options, compat, matrix)
+    if not options.id and (own := _existing(options, choice, targets)):
+        print(f"you have it: {own.id} ({own.summary})")
+        if own.torch_npu != (newer := choice.combination.torch_npu):
+            console.say(f"it has torch_npu {own.torch_npu}, and {newer} is the newest for it")
+        console.say(f"build it: python build.py build {own.id}; or add another one with --id NAME")
+        return
+    proposal = propose(options, compat, matrix, load_archives(), targets)
     after = _added(before, proposal)
     _require_valid(after, compat)
     for line in proposal.notes:
@@ -114,6 +131,30 @@ def _add(options: TypedNewOptions, project: Project) -> None:
     write_files({project.root / name: text for name, text in changed.items()})
     console.say(f"added {proposal.id} to {' and '.join(changed)}")
     console.say(f"now run: python build.py sync, and then: python build.py build {proposal.id}")
+
+
+def _existing(
+    options: TypedNewOptions, choice: Choice, targets: Mapping[str, Target]
+) -> Target | None:
+    """The target without an application that is what ``choice`` would add, or has its id.
+
+    One with the DeepSpeed that would be added goes first; any has what was asked for by name.
+    """
+    found = choice.combination
+    same = [
+        each
+        for each in targets.values()
+        if (each.python.minor, each.torch, each.torch_npu, each.chip, each.platform)
+        == (found.python, found.torch, found.torch_npu, options.chip, options.platform)
+        and options.python in (each.python.minor, each.python.version)
+        and each.cann.version in (options.cann, str(found.cann))
+        and not (each.application or each.requirements or each.without_compiler)
+        and bool(each.apex) >= options.apex
+        and (not options.deepspeed or each.deepspeed == choice.deepspeed)
+    ]
+    cann = options.cann or str(found.cann)
+    same_id = targets.get(target_id(options.minor, found.torch, cann, options.chip))
+    return min(same, key=lambda each: each.deepspeed != choice.deepspeed, default=same_id)
 
 
 def _read(path: Path) -> str:

@@ -8,6 +8,7 @@ turns an error into text and a code.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,11 +166,18 @@ def closest(name: str, known: Iterable[str]) -> str:
 
     The case of letters does not count: a name that differs in nothing else is the nearest.
     """
+    known = (each for each in known if _is_alike(name, each))
     by_lower = {each.lower(): each for each in sorted(known, reverse=True)}
     # Comparing with each of thousands of names, for each of many mistakes, would take minutes.
     near = by_lower if len(by_lower) <= _COMPARED else {name.lower()} & by_lower.keys()
     found = difflib.get_close_matches(name.lower(), sorted(near), n=1, cutoff=0.6)
     return by_lower[found[0]] if found else ""
+
+
+def _is_alike(name: str, other: str) -> bool:
+    """Whether ``other`` can be meant by ``name``: of a version only one of the same series is."""
+    series = re.match(r"v?[0-9]+(\.[0-9]+)?", name)
+    return not series or (f"{other}.".startswith(series[0].lstrip("v")) and not name.isdigit())
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from packaging.version import Version
 
 from cannery.common.cann_version import CannVersion
+from cannery.common.chip_names import chip_hint
 from cannery.common.clock import is_day
 from cannery.common.errors import did_you_mean
 from cannery.common.model import CHIPS
@@ -105,7 +106,7 @@ def _machine(text: str) -> str:
 
 def _chip(text: str) -> str:
     if text not in CHIPS:
-        raise ValueError(f"unknown chip {text!r}. {did_you_mean(text, CHIPS)}")
+        raise ValueError(f"unknown chip {text!r}. {chip_hint(text, CHIPS)}")
     return text
 
 

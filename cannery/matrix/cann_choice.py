@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import yaml
 
 from cannery.common.cann import CannRelease
-from cannery.common.errors import did_you_mean
+from cannery.common.chip_names import chip_hint
 from cannery.common.model import USUAL_CHIP
 from cannery.common.yaml_reader import Section
 from cannery.compat import Compat
@@ -96,7 +96,7 @@ def _add_kernels(release: CannRelease, chip: str, platform: str, compat: Compat 
         name = file_name(compat, "kernels", release, chip, platform)
         declared = f"{chip}: {{file: {name}, origin: ...}} to its kernels"
         return f"Huawei has it: add {chip} to its chips, or {declared}."
-    return did_you_mean(chip, release.chips)
+    return chip_hint(chip, release.chips)
 
 
 def _add_nnal(release: CannRelease, platform: str, compat: Compat | None) -> str:

@@ -63,7 +63,7 @@ def choose(options: NewOptions, compat: Compat, matrix: MatrixText) -> Choice:
         UsageError: the CANN is an interim build that matrix.yaml lacks.
         MatrixError: nothing that is known fits; it says which option is in the way.
     """
-    fits = _fitting(options, compat, matrix)
+    fits = _fitting(options, compat, matrix) or _compatible(options, compat, matrix)
     if not fits:
         raise _nothing_fits(options, compat, matrix)
     layouts = {str(layout) for layout in Layout}
@@ -74,6 +74,10 @@ def choose(options: NewOptions, compat: Compat, matrix: MatrixText) -> Choice:
         raise MatrixError(Problem(what=what))
     best = min(usable, key=_newest_first)
     notes = []
+    if best.cann != best.row.cann:
+        known = ", ".join(row.cited for row in compat.compatible if best.cann in row.cann)
+        pair = f"torch_npu {best.torch_npu} is paired with CANN {best.row.cann}"
+        notes.append(f"{pair}, and compatible with CANN {best.cann}: {known}")
     if (newer := min(fits, key=_newest_first)) is not best:
         what = f"CANN {newer.cann} is newer, but this version of cannery does not know its layout"
         notes.append(what)
@@ -152,6 +156,20 @@ def _fitting(options: NewOptions, compat: Compat, matrix: MatrixText) -> list[Co
         and options.torch in ("", each.torch)
         and cann in (None, each.cann)
         and _with_extensions(each, options, compat, matrix)
+    ]
+
+
+def _compatible(options: NewOptions, compat: Compat, matrix: MatrixText) -> list[Combination]:
+    """What is paired with other releases and compatible with the CANN that is asked for."""
+    cann = _cann(options, matrix)
+    has_kernels = any(row.cann == cann and options.chip in row.chips for row in compat.releases)
+    if cann is None or cann.is_preview or not has_kernels:
+        return []
+    ranges = [row.cann for row in compat.compatible if cann in row.cann]
+    return [
+        replace(each, cann=cann)
+        for each in _fitting(replace(options, cann=""), compat, matrix)
+        if each.row.is_makers and any(each.cann in known for known in ranges)
     ]
 
 

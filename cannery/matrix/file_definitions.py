@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-from cannery.common.errors import did_you_mean
+from cannery.common.chip_names import chip_hint
 from cannery.common.references import is_versioned
 from cannery.common.sources import Address, File
 from cannery.common.yaml_reader import Section
@@ -219,4 +219,4 @@ def read_images(section: Section, chips: Collection[str]) -> dict[str, str]:
 def _check_chip(section: Section, chip: str, chips: Collection[str]) -> None:
     if chip not in chips:
         what = f"the release has no kernels for chip {chip!r}."
-        section.wrong(chip, what, did_you_mean(chip, chips))
+        section.wrong(chip, what, chip_hint(chip, chips))

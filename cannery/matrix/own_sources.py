@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from cannery.common.bases import Base
 from cannery.common.cann import CannRelease
+from cannery.common.chip_names import chip_hint
 from cannery.common.errors import MatrixError, Problem, did_you_mean
 from cannery.common.model import Target
 from cannery.common.references import full_reference
@@ -72,5 +73,5 @@ def _unknown(settings: Settings, targets: Iterable[Target]) -> Iterator[Problem]
         for chip in images.keys() - set(releases[version].chips):
             where = place_of(settings.text, SETTINGS, ("images", version, chip))
             what = f"images.{version}.{chip}: CANN {version} has no kernels for chip {chip!r}."
-            fix = did_you_mean(chip, releases[version].chips)
+            fix = chip_hint(chip, releases[version].chips)
             yield Problem(what=what, fix=fix, where=where)

@@ -16,6 +16,9 @@ from cannery.matrix.propose_cann import cann_of
 from cannery.matrix.text import Entry, MatrixText
 
 _ARCHIVES = "github.com/astral-sh/python-build-standalone/releases/tag"
+_TORCH_FOR_CPU = "https://download.pytorch.org/whl/cpu"
+"""That of its makers (pytorch.org); in the usual one, torch for x86_64 is for CUDA only."""
+
 _PLATFORMS = {"aarch64": "linux/arm64", "x86_64": "linux/amd64"}
 
 
@@ -63,11 +66,13 @@ def propose(
         f"  torch: {found.torch}",
         f"  torch_npu: {found.torch_npu}",
     ]
+    index, index_entries = _torch_index(options, matrix)
+    lines += [f"  torch_index: {index}"] if index else []
     if choice.apex:
         lines.append(f"  apex: {choice.apex}")
     if choice.deepspeed:
         lines.append(f"  deepspeed: {choice.deepspeed}")
-    entries = [*python_entries, *cann_entries, *_apex(choice, matrix)]
+    entries = [*python_entries, *cann_entries, *index_entries, *_apex(choice, matrix)]
     entries += _plugin(choice.deepspeed, compat, matrix)
     entries.append((("targets",), tuple(lines)))
     notes = _notes(choice, cann_entries, compat)
@@ -131,6 +136,17 @@ def _usual_base(matrix: MatrixText, targets: Mapping[str, Target]) -> str:
     used = [target.base.name for target in targets.values()]
     bases = matrix.keys("bases")
     return max(bases, key=lambda name: (used.count(name), -bases.index(name)))
+
+
+def _torch_index(options: NewOptions, matrix: MatrixText) -> tuple[str, list[Entry]]:
+    """The index of builds for the CPU that a target for x86_64 needs, and what declares it."""
+    if options.machine != "x86_64":
+        return "", []
+    for name in matrix.keys("torch_indexes"):
+        if matrix.value("torch_indexes", name, "local") == "cpu":
+            return name, []
+    lines = ("cpu:", f"  url: {_TORCH_FOR_CPU}", "  local: cpu")
+    return "cpu", [(("torch_indexes",), lines)]
 
 
 def _apex(choice: Choice, matrix: MatrixText) -> list[Entry]:

@@ -47,18 +47,45 @@ def test_new_writes_a_target_and_keeps_every_line(
     name = done.err.split("build.py build ")[1].strip()
     assert name in checkout.run("list").out
     checkout.run("check", "--target", name).accepted()
-    checkout.run("new", *options, "--write").refused(
-        2,
-        f"target {name} exists already. Build it: python build.py build {name}; or choose another",
-    )
+    again = checkout.run("new", *options, "--write")
+    if "--id" in options:
+        again.refused(2, f"target {name} exists already. Build it: python build.py build {name}")
+    else:
+        again.accepted(f"build it: python build.py build {name}; or add another one with --id NAME")
+        assert again.out.startswith(f"you have it: {name} (")
 
 
 def test_new_knows_the_targets_of_families(original: Checkout) -> None:
     before = original.state()
-    options = ("--python", "3.9", "--torch", "2.1.0", "--cann", "8.0.RC2")
-    for words in (options, ("--python", "3.11", "--id", "py311-torch290-cann910-a3")):
-        original.run("new", *words, "--write").refused(2, "target py3")
+    done = original.run(
+        "new", "--python", "3.9", "--torch", "2.1.0", "--cann", "8.0.RC2", "--write"
+    )
+    done.accepted("or add another one with --id NAME")
+    assert done.out == "you have it: py39-torch210-cann8rc2 (PyTorch 2.1.0 on CANN 8.0.RC2)\n"
+    taken = ("--python", "3.11", "--id", "py311-torch290-cann910-a3")
+    original.run("new", *taken, "--write").refused(2, "target py3")
     assert original.state() == before
+
+
+@pytest.mark.parametrize("name", ["A3", "910_93", "ascend910_9391", "Atlas A3", "910C"])
+def test_a_chip_has_many_names(original: Checkout, name: str) -> None:
+    done = original.run(
+        "new", "--python", "3.11", "--torch", "2.9.0", "--cann", "9.1.0", "--chip", name
+    )
+    done.accepted("it has torch_npu 2.9.0.post6, and 2.9.0.post8 is the newest for it")
+    assert done.out.startswith("you have it: py311-torch290-cann910-a3 (")
+
+
+def test_what_is_compatible_can_be_asked_for(original: Checkout) -> None:
+    done = original.run("new", "--python", "3.11", "--torch", "2.14.0", "--cann", "9.1.1")
+    done.accepted("torch_npu 2.14.0 is paired with CANN 9.2.0, and compatible with CANN 9.1.1")
+    assert "    cann: 9.1.1\n    torch: 2.14.0\n" in done.out
+
+
+def test_for_x86_64_torch_is_from_an_index_without_cuda(checkout: Checkout) -> None:
+    options = ("--python", "3.12", "--platform", "linux/amd64", "--torch", "2.9.0", "--write")
+    checkout.run("new", *options).accepted("added py312-torch290-cann920")
+    checkout.run("check", "--target", "py312-torch290-cann920").accepted()
 
 
 WRONG_OPTIONS = {
@@ -86,7 +113,11 @@ WRONG_OPTIONS = {
         3,
         "deepspeed 0.10.0 does not work: it has an accelerator for the NPU, but neither",
     ),
-    "chip": (("--python", "3.9", "--cann", "8.0.RC2", "--chip", "b200"), 3, "--chip 910b"),
+    "chip": (
+        ("--python", "3.9", "--cann", "8.0.RC2", "--chip", "b200"),
+        2,
+        "unknown chip 'b200'. Known: 310b",
+    ),
 }
 
 

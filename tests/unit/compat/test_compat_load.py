@@ -119,7 +119,7 @@ WRONG = {
     "an unknown chip": (
         "chips: [310b, 910b], nnal",
         "chips: [310b, 910z], nnal",
-        "unknown chip '910z'. Did you mean '910'?",
+        "unknown chip '910z'. Known: 310b, 310p, 910, 910b, 950, a3.",
     ),
     "a chip twice": ("chips: [310b, 910b], nnal", "chips: [910b, 910b], nnal", "'910b' is twice"),
     "a patch of Python": (

@@ -99,7 +99,11 @@ def test_images_of_a_release() -> None:
         ("    download: /x\n", "", "'/x' is not a folder of a server."),
         ("    download: ftp://x/y\n", "", "'ftp://x/y' is not a web address."),
         ("    downlod: x\n", "", "unknown key 'downlod' in matrix.yaml.cann.8.0.RC2. Did you mean"),
-        ("    image: {910c: a/b:1}\n", "", "the release has no kernels for chip '910c'. Did you"),
+        (
+            "    image: {910c: a/b:1}\n",
+            "",
+            "the release has no kernels for chip '910c'. Known: 910b.",
+        ),
         ("    image: {910b: cann}\n", "", "'cann' is not the reference of an image."),
         ("    image: {910b: a/b}\n", "", "'a/b' is not the reference of an image."),
         ("", "      size: 0\n", "'0' is not a size in bytes."),

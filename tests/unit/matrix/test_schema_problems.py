@@ -164,7 +164,7 @@ PROBLEMS = {
         "8.0.T38",
         "Did you mean '8.0.T39'?",
     ),
-    "unknown chip": (BARE, BARE.replace("910b", "910c"), "910c", "Did you mean '910b'?"),
+    "unknown chip": (BARE, BARE.replace("910b", "910c"), "910c", "Known: 910b."),
     "chip whose file is only missing here": (
         FULL,
         FULL.replace("910b", "a3"),
