@@ -3,7 +3,7 @@
 
 ``python tests/score.py`` prints the table, ``--list`` the cases that were not right as well. Of the
 group ``closed`` only counts are told, here and in the tests: who works on the reader does not look
-at its texts. ``pytest tests/score.py`` holds the floors.
+at its texts. test_precision.py has the floors.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent
 if str(PACKAGE) not in sys.path:
@@ -191,48 +189,6 @@ def misses(verdicts: list[Verdict]) -> list[str]:
                 f" said {v.said or 'nothing'}{rank}"
             )
     return lines
-
-
-@pytest.fixture(scope="module")
-def verdicts() -> list[Verdict]:
-    """The verdicts on all cases, made once."""
-    return judge_all()
-
-
-def test_there_are_enough_cases(verdicts: list[Verdict]) -> None:
-    public = ("open", "closed", "shared")
-    assert tally(verdicts, "failure", *GROUPS)["cases"] >= 150
-    assert tally(verdicts, "failure", *public)["cases"] >= 100
-    assert tally(verdicts, "healthy", *GROUPS)["cases"] >= 60
-    assert tally(verdicts, "healthy", *public)["cases"] >= 30
-
-
-def test_no_case_breaks_the_doctor(verdicts: list[Verdict]) -> None:
-    assert sum(v.outcome == "broken" for v in verdicts) == 0
-
-
-def test_the_closed_failures_are_told_right(verdicts: list[Verdict]) -> None:
-    n = tally(verdicts, "failure", CLOSED)
-    assert n["right"] >= 0.80 * n["cases"], f"{n['right']} of {n['cases']} right"
-    assert n["wrong"] <= 0.02 * n["cases"], f"{n['wrong']} of {n['cases']} wrong"
-
-
-def test_the_first_50_cases_are_told_right(verdicts: list[Verdict]) -> None:
-    n = tally(verdicts, "failure", "shared")
-    assert n["right"] >= 40, misses(verdicts)
-    assert n["wrong"] == 0, misses(verdicts)
-    assert tally(verdicts, "healthy", "shared")["alarm"] == 0, misses(verdicts)
-
-
-def test_healthy_logs_raise_nothing(verdicts: list[Verdict]) -> None:
-    n = tally(verdicts, "healthy", *GROUPS)
-    assert n["alarm"] <= 0.02 * n["cases"], f"{n['alarm']} of {n['cases']}, {misses(verdicts)}"
-
-
-def test_the_rank_that_failed_first_is_named(verdicts: list[Verdict]) -> None:
-    mixed = [v for v in verdicts if v.case.name.startswith("ranks-")]
-    assert len(mixed) == 20
-    assert sum(v.rank_right is True for v in mixed) >= 18, misses(mixed)
 
 
 def main() -> int:

@@ -1,16 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures in docs/precision.md are those of today. tests/score.py has the floors."""
+"""How often ``--log`` is right: the floors, and that docs/precision.md has the figures of today."""
 
 from __future__ import annotations
 
-from tests import score
+import pytest
+
+from tests.score import CLOSED, GROUPS, Verdict, judge_all, misses, tally
 from tools.precision import PAGE, page
 
+PUBLIC = ("open", "closed", "shared")
 
-def test_the_page_has_the_figures_of_today() -> None:
-    verdicts = score.judge_all()
+
+@pytest.fixture(scope="module")
+def verdicts() -> list[Verdict]:
+    """The verdicts on all cases, made once."""
+    return judge_all()
+
+
+def test_the_page_has_the_figures_of_today(verdicts: list[Verdict]) -> None:
     assert PAGE.read_text(encoding="utf-8") == page(verdicts), "run: python -m tools.precision"
-    score.test_no_case_breaks_the_doctor(verdicts)
-    score.test_the_first_50_cases_are_told_right(verdicts)
-    score.test_healthy_logs_raise_nothing(verdicts)
-    score.test_the_rank_that_failed_first_is_named(verdicts)
+
+
+def test_there_are_enough_cases(verdicts: list[Verdict]) -> None:
+    assert tally(verdicts, "failure", *GROUPS)["cases"] >= 500
+    assert tally(verdicts, "failure", *PUBLIC)["cases"] >= 450
+    assert tally(verdicts, "healthy", *GROUPS)["cases"] >= 60
+    assert tally(verdicts, "healthy", *PUBLIC)["cases"] >= 30
+
+
+def test_no_case_breaks_the_doctor(verdicts: list[Verdict]) -> None:
+    assert sum(v.outcome == "broken" for v in verdicts) == 0
+
+
+def test_the_closed_failures_are_told_as_often_as_before(verdicts: list[Verdict]) -> None:
+    # The aim is 80 % right and 2 % wrong. These are what was reached: raise them when it is more.
+    n = tally(verdicts, "failure", CLOSED)
+    assert n["right"] >= 0.78 * n["cases"], f"{n['right']} of {n['cases']} right"
+    assert n["wrong"] <= 0.037 * n["cases"], f"{n['wrong']} of {n['cases']} wrong"
+
+
+def test_the_open_failures_are_told_right(verdicts: list[Verdict]) -> None:
+    n = tally(verdicts, "failure", "open")
+    assert n["right"] >= 0.97 * n["cases"], misses(verdicts)
+    assert n["wrong"] == 0, misses(verdicts)
+
+
+def test_the_first_50_cases_are_told_right(verdicts: list[Verdict]) -> None:
+    n = tally(verdicts, "failure", "shared")
+    assert n["right"] >= 40, misses(verdicts)
+    assert n["wrong"] == 0, misses(verdicts)
+
+
+def test_healthy_logs_raise_nothing(verdicts: list[Verdict]) -> None:
+    assert tally(verdicts, "healthy", *GROUPS)["alarm"] == 0, misses(verdicts)
+
+
+def test_the_rank_that_failed_first_is_named(verdicts: list[Verdict]) -> None:
+    mixed = [v for v in verdicts if v.case.name.startswith("ranks-")]
+    assert len(mixed) == 20
+    assert sum(v.rank_right is True for v in mixed) >= 18, misses(mixed)
