@@ -21,6 +21,10 @@ from cannery.common import console
 _WORTH_A_LINE = 3.0
 """Seconds that a step has to take to be told of where lines cannot be redrawn."""
 
+_GAP = 2
+_DETAIL = 20
+"""Columns between two cells, and those that the detail gets on a narrow terminal."""
+
 _KINDS: dict[str, console.Kind] = {"done": "ok", "failed": "error"}
 _STYLES = {"done": "green", "failed": "red", "skipped": "dim", "waiting": "dim"}
 
@@ -50,9 +54,12 @@ class Board:
             row.since = row.since or time.monotonic()
             if ended:
                 row.took = time.monotonic() - row.since
+            done = sum(each.took is not None for each in self._rows.values())
         if changed and not self.live:
             after = f" after {row.took:.1f} s" if row.took and row.took >= 0.1 else ""
             said = f"{target}: {state}{after}" + (f": {detail}" if detail else "")
+            if ended and len(self._rows) > 1:
+                said += f" ({done} of {len(self._rows)} targets)"
             console.say(said, _KINDS.get(state, ""))
 
     def step(self, target: str, text: str, seconds: float) -> None:
@@ -112,9 +119,16 @@ def shown(board: Board) -> Iterator[Board]:
 
 
 def _table(board: Board, screen: Console) -> RenderableType:
-    table = Table.grid(padding=(0, 2), expand=False)
-    for column in range(4):
-        table.add_column(no_wrap=True, justify="right" if column == 2 else "left")
-    for name, state, seconds, detail in board.rows(max(screen.height - 2, 3)):
+    table = Table.grid(padding=(0, _GAP), expand=False)
+    rows = board.rows(max(screen.height - 2, 3))
+    names, states, clocks = (max(len(row[column]) for row in rows) for column in range(3))
+    # On a narrow terminal, the name and the detail are cut, and not the state and the seconds.
+    room = screen.width - states - clocks - 3 * _GAP
+    names = min(names, max(room - _DETAIL, room // 2))
+    table.add_column(no_wrap=True, width=names)
+    table.add_column(no_wrap=True, width=states)
+    table.add_column(no_wrap=True, width=clocks, justify="right")
+    table.add_column(no_wrap=True, max_width=max(room - names, 1))
+    for name, state, seconds, detail in rows:
         table.add_row(name, Text(state, style=_STYLES.get(state, "")), seconds, Text(detail))
     return table

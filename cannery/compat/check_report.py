@@ -88,13 +88,14 @@ def _disagreements(judged: Judged) -> Iterator[str]:
 def _endings(judged: Judged, today: str) -> list[str]:
     """What later releases will lack, each once, with the number of targets that have it.
 
-    What has ended is a warning, and comes last.
+    What has ended is a warning, and comes last. What ends in more than a year is left out.
     """
+    next_year = f"{int(today[:4]) + 1}{today[4:]}"
     targets = Counter(
         (any(day < today for day in finding["ends"]), finding["text"])
         for target in judged
         for finding in target["findings"]
-        if finding["verdict"] == "ending"
+        if finding["verdict"] == "ending" and min(finding["ends"], default="") <= next_year
     )
     return [
         f"warning: {counted(number, 'target')}: {text} This day has passed."

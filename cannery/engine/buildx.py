@@ -11,10 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery.common import console
 from cannery.common.errors import BuildError, EngineError, Problem
 from cannery.common.package_index import PackageIndex
-from cannery.common.printable import printable
 from cannery.common.process import run, stream
 
 _REASON = re.compile(r"ERROR|error:|\bcause:|Caused by:")
@@ -53,7 +51,7 @@ class Build:
 
 
 def execute(build: Build, source: PackageIndex, log: Path) -> None:
-    """Run ``build``, with its output on the console and in ``log``.
+    """Run ``build``, with its output in ``log``.
 
     Raises:
         EngineError: buildx is missing.
@@ -71,7 +69,7 @@ def execute(build: Build, source: PackageIndex, log: Path) -> None:
 def stream_to(
     argv: Sequence[str], log: Path, source: PackageIndex, env: Mapping[str, str] | None = None
 ) -> tuple[int, deque[str]]:
-    """Run ``argv``, with its output on the console and in ``log``, without the login of ``source``.
+    """Run ``argv``, with its output in ``log``, without the login of ``source``.
 
     Returns the exit code and the last lines.
     """
@@ -83,7 +81,6 @@ def stream_to(
             line = source.redacted(told)
             file.write(line)
             tail.append(line)
-            console.show(printable(line))
 
         code = stream(argv, heard, env)
     return code, tail

@@ -89,7 +89,9 @@ def make_simulated(project: Project, target: Target, source: PackageIndex) -> Si
     made = simulated(project, target)
     folder = made.host.parent
     if not folder.exists():
-        console.say(f"{target.id}: compiling the software device and making its packages")
+        log = project.state / "logs" / "simulator.log"
+        said = "compiling the software device and making its packages, a minute or two"
+        console.say(f"{target.id}: {said} ({log})")
         try:
             build_packages(project, target, package_spec(target), source, folder)
         except OSError as error:

@@ -147,7 +147,7 @@ def foresee(
 def lacking(
     project: Project, targets: Iterable[Target], options: BuildOptions, transfer: TransferOptions
 ) -> list[Need]:
-    """What real builds of ``targets`` need; nothing where they are to be simulated.
+    """What real builds of ``targets`` need; nothing if CANN is of an image, or simulated.
 
     Raises:
         MatrixError, FileError: cannery.toml is wrong, or cannot be read.
@@ -155,6 +155,8 @@ def lacking(
     if options.simulate:
         return []
     sources = Sources.from_project(project, options.sources, transfer.cache)
+    if CannSource.IMAGE in sources.order:
+        return []
     downloads = CannSource.DOWNLOAD in sources.order
     served = bool(sources.settings.servers)
     found = real_needs(

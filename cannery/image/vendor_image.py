@@ -84,8 +84,8 @@ def _require_digest(target: Target, reference: str) -> None:
     if reference:
         what = f"{target.id}: {reference} has no digest, so its contents may change."
         what += f" 'docker buildx imagetools inspect {reference}' shows its digest."
-    place = f'[images."{target.cann.version}"] {target.chip} = "REGISTRY/NAME@sha256:DIGEST"'
-    raise ArtifactError(Problem(what=what, fix=f"Add to cannery.toml: {place}"))
+    place = f'    [images."{target.cann.version}"]\n    {target.chip} = "NAME@sha256:DIGEST"'
+    raise ArtifactError(Problem(what=what, fix=f"Add to cannery.toml:\n{place}"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -98,13 +98,13 @@ class Contents:
 
 
 def require_place(out: Path) -> None:
-    """Make the folder of ``out``, before hours go into what cannot be written there.
+    """Look whether ``out`` can be written, before hours go into it.
 
     Raises:
         FileError: a bundle cannot be written there.
     """
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
+        os.scandir(out.absolute().parent).close()
         if out.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     except OSError as error:

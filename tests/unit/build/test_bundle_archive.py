@@ -92,6 +92,9 @@ def test_a_folder_that_cannot_be_written(tree: Path, tmp_path: Path) -> None:
     with pytest.raises(FileError, match="cannot write"):
         require_place(tree)
     with pytest.raises(FileError, match="cannot write"):
+        require_place(tmp_path / "none" / "x.bundle")
+    assert not (tmp_path / "none").exists()
+    with pytest.raises(FileError, match="cannot write"):
         pack(tree, CONTENTS, tmp_path / "file" / "x.bundle")
 
 

@@ -3,13 +3,16 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from cannery.common.progress import Board, shown
+from cannery.common.progress import Board, _table, shown
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -39,9 +42,24 @@ def test_lines_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) ->
     assert said == [
         "one: building",
         "one: os 1/1 RUN took 3.0 s",
-        "two: skipped: two is up to date",
-        "one: done: one is ready",
+        "two: skipped: two is up to date (1 of 2 targets)",
+        "one: done: one is ready (2 of 2 targets)",
     ]
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_the_state_and_the_seconds_are_whole_on_a_narrow_terminal(columns: int) -> None:
+    long = "py310-torch210-cann8rc3-swift261-with-a-long-name"
+    board = Board([long, "two"])
+    board.tell(
+        "two", "building", "12/40 wheels-torch-deps 1/1 RUN install-wheels --no-index /tmp/x"
+    )
+    board.tell(long, "verifying", "x" * 70)
+    screen = Console(width=columns, file=StringIO(), force_terminal=True, color_system=None)
+    with screen.capture() as captured:
+        screen.print(_table(board, screen))
+    assert re.search("verifying +0 s", captured.get())
+    assert re.search("building +0 s", captured.get())
 
 
 def test_a_terminal_is_redrawn() -> None:

@@ -63,6 +63,12 @@ def test_what_is_no_longer_maintained_is_a_warning() -> None:
     assert lines[-1].startswith("warning: ")
 
 
+def test_what_ends_in_more_than_a_year_is_left_out() -> None:
+    base = "2 targets: Maintenance of Debian bullseye: until 2026-08-31."
+    assert base in judged(GOOD, NEW, today="2025-08-31")
+    assert base not in judged(GOOD, NEW, today="2025-08-30")
+
+
 def test_what_is_unverified_is_named_with_its_reason() -> None:
     target = replace(GOOD, unverified="our own build", torch_npu="2.3.1.post99")
     lines = judged(target, NEW)

@@ -110,8 +110,8 @@ def test_an_image_without_a_digest_is_refused(target: Target, said: str, tmp_pat
     target = replace(target, cann=replace(target.cann, version="8.0.T39"))
     with pytest.raises(ArtifactError, match=said) as caught:
         chosen(target, tmp_path, CannSource.IMAGE)
-    place = '[images."8.0.T39"] 910b = "REGISTRY/NAME@sha256:DIGEST"'
-    assert f"Add to cannery.toml: {place}" in str(caught.value)
+    place = '\n    [images."8.0.T39"]\n    910b = "NAME@sha256:DIGEST"'
+    assert f"Add to cannery.toml:{place}" in str(caught.value)
     assert chosen(target, tmp_path, CannSource.IMAGE, CannSource.FOLDER) == ""
 
 
