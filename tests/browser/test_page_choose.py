@@ -47,7 +47,9 @@ def test_all_images_are_shown_at_first_and_the_first_one_is_open(
 ) -> None:
     page = open_page()
     assert {*shown(page)} == {*site.targets}
-    assert shown(page)[0] == PUBLISHED  # the one that was tested on an NPU
+    recommended = [name for name, each in site.targets.items() if each.recommended]
+    assert shown(page)[: len(recommended)] == recommended != []
+    expect(page.locator("#list .badge")).to_have_count(len(recommended))
     expect(page.locator("#count")).to_have_text(f"All {len(site.targets)}")
     expect(page.locator("#list .card[open]")).to_have_count(1)
     expect(page.locator("#list .card").first.locator(".copyable:visible").first).to_be_visible()
@@ -253,7 +255,7 @@ def test_orders(open_page: Open, site: Site) -> None:
 
 
 def test_the_commands_are_for_the_host_that_is_chosen(open_page: Open) -> None:
-    page = open_page()
+    page = open_page(PUBLISHED)
     card = page.locator(f'[id="{PUBLISHED}"]')
     run = card.locator("pre:visible", has_text="docker run")
     expect(run).to_have_count(1)
@@ -267,6 +269,15 @@ def test_the_commands_are_for_the_host_that_is_chosen(open_page: Open) -> None:
     for name in ("Kubernetes", "Volcano, two nodes"):
         card.locator("summary", has_text=name).click()
     expect(card.locator("pre:visible", has_text="kind: Job")).to_have_count(2)
+
+
+def test_the_sources_of_a_combination_are_links(open_page: Open) -> None:
+    page = open_page(PUBLISHED)
+    card = page.locator(f'[id="{PUBLISHED}"]')
+    card.locator("summary", has_text="Why these versions").click()
+    source = card.locator(".findings small a").first
+    assert str(source.get_attribute("href")).startswith("https://")
+    assert "://" not in card.locator(".findings").inner_text()
 
 
 def test_without_scripts_every_image_is_there_with_its_command(open_page: Open, site: Site) -> None:

@@ -50,7 +50,7 @@ def copyables(page: Page) -> list[Locator]:
 
 @pytest.mark.parametrize("script", ["", NO_CLIPBOARD, REFUSED])
 def test_every_button_copies_the_text_beside_it(open_page: Open, script: str) -> None:
-    page = open_page(permissions=LEAVE)
+    page = open_page(PUBLISHED, permissions=LEAVE)
     if script:
         page.add_init_script(script)
         page.reload()
@@ -69,7 +69,7 @@ def test_every_button_copies_the_text_beside_it(open_page: Open, script: str) ->
 
 
 def test_the_button_says_what_it_copies_and_that_it_has(open_page: Open) -> None:
-    page = open_page(permissions=LEAVE)
+    page = open_page(PUBLISHED, permissions=LEAVE)
     stop_clock(page)
     button = page.get_by_role("button", name=f"Copy (Pull it: {PUBLISHED})", exact=True)
     button.click()
@@ -80,7 +80,7 @@ def test_the_button_says_what_it_copies_and_that_it_has(open_page: Open) -> None
 
 
 def test_a_browser_that_forbids_it_leaves_the_text_selected(open_page: Open) -> None:
-    page = open_page(locale="zh-CN")
+    page = open_page(PUBLISHED, locale="zh-CN")
     page.add_init_script(f"{NO_CLIPBOARD}; document.execCommand = () => false")
     page.reload()
     page.locator(f'[id="{PUBLISHED}"] button[data-copy]').first.click()

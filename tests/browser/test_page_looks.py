@@ -80,7 +80,11 @@ def test_a_browser_that_keeps_nothing_still_shows_the_page(open_page: Open) -> N
 
 
 def open_all(page: Page) -> None:
-    page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+    """Open all details, also those that are made when others are opened."""
+    closed = page.locator("details:not([open])")
+    while closed.count():
+        closed.evaluate_all("all => all.forEach((each) => (each.open = true))")
+        page.evaluate("new Promise((done) => setTimeout(done, 50))")
 
 
 @pytest.mark.parametrize("language", LOCALES)

@@ -14,7 +14,7 @@ function h(tag, attributes, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== false) made.setAttribute(name, value);
   }
-  made.append(...children.flat(2).filter((child) => child || child === 0));
+  made.append(...children.flat(Infinity).filter((child) => child || child === 0));
   return made;
 }
 
@@ -113,7 +113,7 @@ function opened(image) {
     commands,
     none && h("p", { class: "note" }, say("use.simulated")),
     h("div", { class: "more" }, [...clusters(image, of), ...evidence(image, of)]),
-  ].flat(3).filter(Boolean);
+  ].flat(Infinity).filter(Boolean);
 }
 
 /** For which hosts a text is: the style sheet shows the ones that are chosen. */
