@@ -10,7 +10,7 @@ from cannery.cli.common import read
 from cannery.cli.judging import judged, show
 from cannery.common.clock import now
 from cannery.common.errors import some_of
-from cannery.compat.check_report import Judged, summary
+from cannery.compat.check_report import Judged, outdated, summary
 from cannery.matrix.project import Project
 from cannery.options import FORMAT, TargetOptions
 from cannery.publish.policy import load
@@ -38,8 +38,8 @@ COMMAND = Command(
 def run(given: Given, project: Project) -> int:
     """Print how many targets were checked, what is unverified, and what sources disagree on.
 
-    What is no longer maintained is a warning. Where all targets were checked, the definitions that
-    none of them uses are named too.
+    What is no longer maintained, and a source that was read long ago, is a warning. Where all
+    targets were checked, the definitions that none of them uses are named too.
 
     Raises:
         MatrixError, UsageError, FileError: as ``judged`` and, for publish.yaml, ``load``.
@@ -50,11 +50,12 @@ def run(given: Given, project: Project) -> int:
         load(project.publish_file, project.matrix())
         return judged(project, options.targets, options.where)
 
-    return show(
-        found,
-        lambda found: "\n".join([*summary(found, now()[:10]), *_unused(project, found)]),
-        as_json=options.format == "json",
-    )
+    def text(found: Judged) -> str:
+        today = now()[:10]
+        aged = outdated(project.compat().sources.values(), today)
+        return "\n".join([*summary(found, today), *aged, *_unused(project, found)])
+
+    return show(found, text, as_json=options.format == "json")
 
 
 def _unused(project: Project, found: Judged) -> list[str]:

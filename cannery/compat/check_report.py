@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 
 from cannery.common.columns import fold
 from cannery.common.errors import counted
@@ -14,8 +15,12 @@ from cannery.compat.check_document import (
     SourceDocument,
     TargetDocument,
 )
+from cannery.compat.facts import Source
 
 Judged = Sequence[TargetDocument]
+
+_FRESH = 45
+"""For how many days a reading of a document that changes is taken for current."""
 
 
 def summary(judged: Judged, today: str) -> list[str]:
@@ -102,6 +107,22 @@ def _endings(judged: Judged, today: str) -> list[str]:
         if ended
         else f"{counted(number, 'target')}: {text}"
         for (ended, text), number in sorted(targets.items(), key=lambda item: item[0][0])
+    ]
+
+
+def outdated(sources: Iterable[Source], today: str) -> list[str]:
+    """A warning for each document that changes and was read too long before ``today``."""
+    newest: dict[str, Source] = {}
+    for each in sources:
+        if each.read and each.read >= newest.get(each.document, each).read:
+            newest[each.document] = each
+    day = date.fromisoformat(today)
+    ages = {each: (day - date.fromisoformat(each.read)).days for each in newest.values()}
+    return [
+        f"warning: {each.cite} was last read on {each.read}, {days} days ago: "
+        "see whether it says more now, and enter that with today as 'read'."
+        for each, days in ages.items()
+        if days > _FRESH
     ]
 
 

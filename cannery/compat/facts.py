@@ -64,7 +64,8 @@ class Source:
     """Who says something. ``rank`` 1 is believed first; ``date`` is YYYY, YYYY-MM or a day.
 
     ``address`` is where it can be read, without a scheme; "" where it is not on the network.
-    ``state_of`` is the source that has an earlier state of the same document.
+    ``state_of`` is the source that has an earlier state of the same document. ``read`` is the day
+    on which a document that changes was read.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Source:
     about: str = ""
     address: Address = ""
     state_of: str = ""
+    read: Day = ""
 
     @property
     def document(self) -> str:

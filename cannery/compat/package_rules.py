@@ -86,13 +86,19 @@ def judge_packages(subject: Subject) -> list[Finding]:
             if normal_name(row.package) == name and holds(row.when, subject)
         ]
         findings += _judge_package(subject, name, rows)
-    return [*findings, *_judge_own_versions(subject.target), *_judge_mindspore(subject)]
+    return [*findings, *_judge_own_versions(subject), *_judge_mindspore(subject)]
 
 
-def _judge_own_versions(target: Target) -> Iterator[Finding]:
-    """Requirements that exclude a version that the target itself names, or name it again."""
+def _judge_own_versions(subject: Subject) -> Iterator[Finding]:
+    """Requirements that exclude a version that the target itself names, or name it again.
+
+    Those of packages that rows are about have been compared already.
+    """
+    target = subject.target
     own = {"torch": target.torch, "torch-npu": target.torch_npu, "deepspeed": target.deepspeed}
-    own |= {EXTRAS[component]: version for component, version in target.extras.items()}
+    others = {EXTRAS[component]: version for component, version in target.extras.items()}
+    judged = {normal_name(row.package) for row in subject.compat.packages}
+    own |= {name: version for name, version in others.items() if name not in judged}
     for name, version in own.items():
         for asked in requested_of(target, name) if version else ():
             if asked.key in target.extras:
@@ -270,7 +276,10 @@ def _judge_mindspore(subject: Subject) -> list[Finding]:
             text = f"{asked[0]} is not known to work with Python {minor} on {subject.cann_name}."
         known = ", ".join(dict.fromkeys(row.version for row in here if row not in versions))
         pythons = ", ".join(dict.fromkeys(each for row in versions for each in row.pythons))
-        verdict, fix = Verdict.UNKNOWN, f"Known there: {known}." if known else ""
+        named = (row for row in subject.compat.mindspore if row.version in wanted)
+        others = ", ".join(dict.fromkeys(str(row.cann) for row in named))
+        verdict, fix = Verdict.UNKNOWN, f"It is known on CANN {others}." if others else ""
+        fix = f"Known there: {known}." if known else fix
         if pythons:
             fix = f"It was seen with Python {pythons}."
     return [

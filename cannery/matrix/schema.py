@@ -256,7 +256,8 @@ def _summary(section: Section, wheels: Mapping[str, Any], cann: CannChoice | Non
     """The summary of a target that has none of its own: its application, torch and CANN."""
     application, torch = wheels["application"], wheels["torch"]
     first = application.title if application else torch and f"PyTorch {torch}"
-    if not first and section.take("summary", required=False) is None:
+    # A torch that is wrong has been told.
+    if not first and section.take("summary", required=False) is None and "torch" not in section:
         fix = "Add it. It follows from torch or from the title of the application."
         section.problems.add(section.node, f"{section.name} has no 'summary'.", fix)
     second = f"PyTorch {torch} and " if application and torch else ""

@@ -16,7 +16,7 @@ from tests.cli.checkout import Checkout, Result
 from tests.cli.conftest import ROOT, copy
 
 _FILES = ("cannery/data", "matrix.yaml", "compat.yaml", "publish.yaml", "docs/targets.md")
-_WITHOUT_IMAGES = ("check", "list")
+_WITHOUT_IMAGES = ("check", "list", "explain", "new")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +34,7 @@ class Trap:
     run: Run
     words: str | list[str]
     edit: dict[str, str] | None = None
+    target: str = ""
     given: str = ""
     process: str = ""
     keeps: str = ""
@@ -75,6 +76,8 @@ def trapped(request: pytest.FixtureRequest, tmp_path: Path) -> Checkout:
 def test_a_trap(trapped: Checkout, trap: Trap) -> None:
     if trap.edit:
         trapped.edit(**{"name": trap.edit.pop("file", ""), **trap.edit})
+    if trap.target:
+        trapped.edit("\ntargets:\n", f"\ntargets:\n  trap: {{{trap.target}, summary: trap}}\n")
     if trap.given:
         subprocess.run(["sh", "-ec", trap.given], cwd=trapped.root, check=True)
     result = run(trapped, trap)
@@ -97,5 +100,5 @@ def run(checkout: Checkout, trap: Trap) -> Result:
 
 def test_every_trap_is_there_once() -> None:
     names = [each.trap for each in TRAPS]
-    assert len(names) > 60
+    assert len(names) > 140
     assert len({*names}) == len(names)

@@ -49,7 +49,7 @@ def test_conditions_may_be_given_one_by_one(original: Checkout, conditions: str)
 
 def test_a_condition_is_about_the_targets_that_are_named(original: Checkout) -> None:
     found = names(original, "--where", "python=3.9", "--target", "*llama*", "--target", "*vllm*")
-    assert found == ["py39-torch231-cann8t39-llamafactory090", "py39-torch251-cann81rc1-vllm073"]
+    assert found == ["py39-torch251-cann81rc1-vllm073", "py39-torch231-cann8t39-llamafactory090"]
 
 
 def test_a_part_of_a_number_is_no_version(original: Checkout) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from cannery.common.bases import PythonSource
 from cannery.common.model import Target
 from cannery.compat import Finding, Verdict, judge
+from cannery.compat.check_report import outdated
 from cannery.compat.lifetimes import UNKNOWN, end_of_life, has_ended, lifetimes_of
 from cannery.matrix.distributions import load_distributions
 from tests.unit.compat_targets import COMPAT, GOOD, cann, changed
@@ -99,3 +100,19 @@ def test_the_last_day_has_not_ended() -> None:
     assert [has_ended(found, day) for day in ("2026-08-31", "2026-09-01")] == [False, True]
     other = next(each for each in judge(GOOD, COMPAT) if each.component == "torch_npu")
     assert not has_ended(other, "2999-01-01")
+
+
+def test_a_document_that_was_read_45_days_ago_is_a_warning_and_its_newest_state_counts() -> None:
+    old = COMPAT.sources["torch-npu"]
+    states = [
+        replace(old, read="2026-08-21"),
+        replace(old, name="later", state_of=old.name, cite="the later state", read="2026-11-25"),
+    ]
+    assert outdated(states, "2027-01-09") == []
+    assert outdated(states[:1], "2026-10-05") == []
+    [said] = outdated(states, "2027-01-10")
+    assert said.startswith("warning: the later state was last read on 2026-11-25, 46 days ago: ")
+
+
+def test_a_document_that_does_not_change_needs_no_other_reading() -> None:
+    assert outdated([replace(COMPAT.sources["torch-npu"], read="")], "2030-01-01") == []
