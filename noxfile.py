@@ -273,7 +273,7 @@ def release_check(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Compare this checkout with the usual way to build images: hours; '-- --quick': 12 minutes."""
+    """Compare this checkout with the usual way to build images, for hours."""
     session.run("python", "-m", "bench", *session.posargs)
 
 

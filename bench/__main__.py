@@ -11,7 +11,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bench import checkout, compare, figures, first_use, history, quick
+from bench import checkout, figures, first_use
 from bench.arguments import ROOT, parse
 from bench.book import Book
 from bench.figures import Work
@@ -23,10 +23,7 @@ from cannery.matrix.project import Project, select
 
 
 def run(argv: Sequence[str] | None) -> int:
-    """Do what the options say.
-
-    Returns 1 if a figure is above its limit, unless there is ``--out``, or if one is slower with
-    ``--compare``; else 0.
+    """Do what the options say; returns 1 if a figure is above its limit, else 0.
 
     Raises:
         CanneryError: a figure could not be measured; the figures before it are stored.
@@ -34,34 +31,21 @@ def run(argv: Sequence[str] | None) -> int:
     options = parse(argv)
     # With this set, every start would compile all modules again, unlike on a user's machine.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    project = Project(root=options.of.resolve())
+    project = Project(root=ROOT)
     matrix = project.matrix()
-    main_, second = (select(matrix, [name])[0] for name in (options.target, options.second))
-    book = Book(
-        ROOT,
-        emulated=main_.docker_arch != building_architecture(),
-        of=project.root,
-        quick=options.quick,
-        out=options.out,
-    )
-    if options.compare:
-        before, after = (history.side(name, book.history) for name in options.compare)
-        rows = compare.compared(before, after)
-        print(compare.text(rows), end="")
-        return int(any(row.verdict == compare.SLOWER for row in rows))
+    targets = [select(matrix, [name])[0] for name in (options.target, options.second)]
+    book = Book(ROOT, emulated=targets[0].docker_arch != building_architecture())
     if options.draw:
         book.draw()
-    if options.draw or options.history:
-        book.draw_history()
         return 0
-    with tempfile.TemporaryDirectory(prefix="cannery-bench-") as folder, book.run():
-        for found in _measured(options, project, (main_, second), Path(folder), book):
+    with tempfile.TemporaryDirectory(prefix="cannery-bench-") as folder:
+        for found in _measured(options, project, targets, Path(folder)):
             book.keep(found)
-    return int(not book.good and not options.out)
+    return int(not book.good)
 
 
 def _measured(
-    options: Namespace, project: Project, targets: tuple[Target, Target], folder: Path, book: Book
+    options: Namespace, project: Project, targets: Sequence[Target], folder: Path
 ) -> Iterator[list[Figure]]:
     """The figures that the options name, each as soon as it was measured."""
     if options.first_use:
@@ -71,22 +55,17 @@ def _measured(
         for figure in first_use.ci(project.root, folder):
             yield [figure]
         return
-    budget = quick.Budget()
     work = Work(
         # A copy, so that the checkout can be edited meanwhile and its state has no influence.
         project=checkout.copied(project, folder / "checkout"),
         of=project,
         runs=options.runs,
-        targets=targets,
+        targets=(targets[0], targets[1]),
         folder=folder,
-        cold=book.baseline_cold,
         count=options.targets,
         real_size=round(options.real_size * 1e9),
     )
-    if options.quick:
-        yield from quick.measured(work, options.only, budget)
-    else:
-        yield from figures.measured(work, options.only)
+    yield from figures.measured(work, options.only)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -17,19 +17,15 @@ SECOND = "py39-torch231-cann8t39-ds0143"
 
 _EPILOG = """\
 figures:
-  a  cold build                         f  bytes pushed and pulled for a second target
-  b  rebuild with nothing changed       g  image size
-  c  rebuild after one library moved    h  render --check, and commands that only look
-  d  second target of a family          i  the image tests
+  a  cold build                         f  bytes pulled for a second target
+  b  rebuild with nothing changed       h  a command that judges all targets
+  c  rebuild after one library moved    i  the image tests
   e  all targets that can be built here, one after the other: time and bytes
-  j  the unit tests                     k  cold build with packages of real size
-                                        l  disk space of packages of real size
-  m  1,000 targets and 10,000 tags: time and memory
+  k  cold build, and l: disk space, with packages of real size
 
-All figures but h, j and m start a separate engine. They need root, dockerd, iproute2, iptables and
-disk space (e: 40 GB; k, l: 6 GB and 5 times --real-size). f and m need
-docker-registry. All figures together take hours under emulation; --quick takes 12 minutes, and
-says which figures that leaves out.
+All figures but h start a separate engine. They need root, dockerd, iproute2, iptables and disk
+space (e: 40 GB; k, l: 6 GB and 5 times --real-size). f needs docker-registry. All figures together
+take hours under emulation.
 """
 
 
@@ -68,11 +64,6 @@ def _figures(parser: argparse.ArgumentParser) -> None:
     letters = ",".join(LETTERS)
     parser.add_argument("--only", default=letters, metavar="a,b,...", help="measure only these")
     parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="12 minutes: every ratio that is not hours, with fewer samples; bench/README.md stays",
-    )
-    parser.add_argument(
         "--runs",
         type=int,
         default=0,
@@ -100,18 +91,9 @@ def _figures(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="figure e: N targets at equal distances in matrix.yaml (default: all, an hour)",
     )
-    parser.add_argument(
-        "--of", type=Path, default=ROOT, metavar="DIR", help="measure this checkout (default: own)"
-    )
 
 
 def _results(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FILE",
-        help="add the figures as a line to FILE and to nothing else; no limit fails the run",
-    )
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
         "--first-use",
@@ -122,17 +104,6 @@ def _results(parser: argparse.ArgumentParser) -> None:
         "--ci",
         action="store_true",
         help="measure only .ci/run, twice, on a machine without an engine",
-    )
-    instead.add_argument(
-        "--compare",
-        nargs=2,
-        metavar=("A", "B"),
-        help="measure nothing: a rank test of two files or commits; exit code 1 if B is slower",
-    )
-    instead.add_argument(
-        "--history",
-        action="store_true",
-        help="measure nothing, and draw the figures of all runs by commit",
     )
     instead.add_argument(
         "--draw", action="store_true", help="measure nothing, and draw the stored results again"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results as a page and as a chart. Pure: equal results give equal texts."""
+"""The results as a page. Pure: equal results give equal texts."""
 
 from __future__ import annotations
 
@@ -8,36 +8,23 @@ from typing import Any
 
 from bench.limits import LIMITS, PASS_MS, Limit
 from bench.result import Figure
-from bench.svg import dashed, document, label
 
 _INTRO = """\
 # Benchmarks
 
 `python -m bench` measured these figures. It measures both sides in the same run, on a separate
-engine that is empty at the start of every cold build. Each bar of the chart is the ratio of
-cannery's figure to the figure in the column "compared with"; the mark on a bar is the limit.
-
-![ratio of each figure of cannery to the figure that it is compared with](bench.svg)
+engine that is empty at the start of every cold build.
 
 The baseline is the usual way to build such images: one Dockerfile with one stage, which runs
 entirely under emulation, as the NPU images of LLaMA-Factory and the CANN images are built ([the
 template](baseline/Dockerfile.j2)). The baseline has the same Debian packages, the same
-locked wheels and the same vendor files; the simulated CANN packages are built beforehand for both
+locked wheels and the same CANN packages; simulated ones are built beforehand for both
 sides. They are small; in the figures that name a size they are padded with files, for both sides.
 An image of either side is compared only after `import torch, torch_npu` has worked in it.
 Both sides download packages from the same package index, which was a proxy near the machine; a
 slower index adds the same download time to both sides. A sample in which a download stalls (ten
 seconds without bytes in a container that waits for them) is thrown away and taken again, at most
-twice; the column "runs" says so.
-
-`python -m bench --quick` has 12 minutes for every ratio that is not hours, with fewer samples and
-its baseline in the same run. It says which figures it leaves out, because they take hours or
-because too little time is left. The last one that it begins may end later: on 2026-11-24 all took
-13.6 minutes. Every run is a line of [history.jsonl](results/history.jsonl);
-`python -m bench --history` draws it. `python -m bench --compare A B` compares two commits of it,
-or two files that `--out` has written, by the Mann-Whitney U test with Holm's correction.
-
-![figures by commit](bench-history.svg)
+twice; the column "runs" says so. [results/](results) has all samples.
 
 """
 
@@ -49,13 +36,6 @@ by {PASS_MS} ms.
 | figure | limit | bounded by |
 |--|--|--|
 """
-
-_NO_LIMIT = Limit(bounded_by="")
-"""That of a figure that only another version of the bench knows."""
-
-_WIDTH, _LEFT, _ROW, _BAR = 880, 400, 24, 380
-_FULL = 2.0
-"""The ratio at the right end of the chart; longer bars are cut off."""
 
 
 def page(results: Mapping[str, Any]) -> str:
@@ -109,15 +89,14 @@ def _space(results: Mapping[str, Any]) -> str:
 
 def _ordered(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     figures: Mapping[str, Mapping[str, Any]] = results["figures"]
-    known = [key for key in LIMITS if key in figures]
-    return [(key, figures[key]) for key in [*known, *sorted(set(figures) - set(known))]]
+    return [(key, figures[key]) for key in LIMITS if key in figures]
 
 
 def _row(key: str, figure: Mapping[str, Any]) -> str:
     unit, reference = figure["unit"], figure["reference"]
     compared = f"{quantity(reference['median'], unit)} ({reference['what']})" if reference else ""
     ratio = "" if figure["ratio"] is None else f"{figure['ratio']:.2f}"
-    at_most = _limit(LIMITS.get(key, _NO_LIMIT))
+    at_most = _limit(LIMITS[key])
     verdict = {True: "yes", False: "**no**", None: ""}[_passed(key, figure)]
     runs = str(len(figure["ours"]["samples"]))
     if reference:
@@ -134,7 +113,7 @@ def _passed(key: str, figure: Mapping[str, Any]) -> bool | None:
     if figure.get("failed"):
         return False
     reference = figure["reference"]["median"] if figure["reference"] else None
-    return LIMITS.get(key, _NO_LIMIT).passed(figure["ours"]["median"], reference)
+    return LIMITS[key].passed(figure["ours"]["median"], reference)
 
 
 def _details(results: Mapping[str, Any]) -> str:
@@ -161,8 +140,6 @@ def quantity(number: float, unit: str) -> str:
             if number >= size:
                 return f"{number / size:.2f} {name}"
         return f"{number:.0f} bytes"
-    if unit == "exponent":
-        return f"{number:.2f}"
     return f"{number:.0f} ms" if unit == "ms" else f"{number:.1f} {unit}"
 
 
@@ -184,41 +161,3 @@ def line(figure: Figure) -> str:
     counts += [f"{figure.stalled} with a stalled download"] if figure.stalled else []
     counts += [f"{figure.failed} failed"] if figure.failed else []
     return f"{text} ({'; '.join(counts)})"
-
-
-def chart(results: Mapping[str, Any]) -> str:
-    """bench/bench.svg: a bar for each figure whose limit is on the ratio."""
-    bars = [
-        (figure["title"], figure["ratio"], LIMITS.get(key, _NO_LIMIT), _passed(key, figure))
-        for key, figure in _ordered(results)
-        if figure["ratio"] is not None and LIMITS.get(key, _NO_LIMIT).on == "ratio"
-    ]
-    height = _ROW * (len(bars) + 1) + 12
-    one = _LEFT + _x(1.0)
-    parts = [dashed(one, _ROW, height - 8) + label(one, 16, "1.0", "middle")]
-    for number, bar in enumerate(bars, start=1):
-        parts += _bar(_ROW * number + 4, *bar)
-    return document(_WIDTH, height, parts)
-
-
-def _bar(top: int, title: str, ratio: float, limit: Limit, passed: bool | None) -> list[str]:
-    colour = {True: "#2f7d4f", False: "#b3432b", None: "#5b7083"}[passed]
-    end = _LEFT + _x(ratio)
-    found = [
-        label(_LEFT - 8, top + 13, _short(title), "end"),
-        f'<rect x="{_LEFT}" y="{top + 2}" width="{_x(ratio)}" height="14" fill="{colour}"/>',
-        label(end + 6, top + 13, f"{ratio:.2f}"),
-    ]
-    if limit.at_most is not None:
-        mark = _LEFT + _x(limit.at_most)
-        line = f'<line x1="{mark}" y1="{top}" x2="{mark}" y2="{top + 18}"'
-        found.append(f'{line} stroke="#111111" stroke-width="2"/>')
-    return found
-
-
-def _short(title: str) -> str:
-    return title if len(title) <= 62 else title[:61] + "…"
-
-
-def _x(ratio: float) -> int:
-    return round(_BAR * min(ratio, _FULL) / _FULL)

@@ -8,19 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench import (
-    figures_build,
-    figures_image,
-    figures_real,
-    figures_scale,
-    figures_set,
-    figures_text,
-)
+from bench import figures_build, figures_commands, figures_image, figures_real, figures_set
 from bench.engine import private_engine
 from bench.figures_build import Plan
 from bench.result import Figure
 from bench.session import Session
-from bench.timing import TimeLeft, always
 from cannery.common import console
 from cannery.common.model import Target
 from cannery.common.package_index import package_index
@@ -32,9 +24,7 @@ ON_ENGINE: dict[str, Builds] = {
     "a": figures_build.cold,
     "b": figures_build.unchanged,
     "c": figures_build.moved,
-    "d": figures_build.second,
     "f": figures_image.transfer,
-    "g": figures_image.size,
     "i": figures_image.tests,
     "k": figures_real.cold,
     "l": figures_real.disk,
@@ -42,7 +32,7 @@ ON_ENGINE: dict[str, Builds] = {
 }
 """In this order, because a figure uses images that an earlier one has built; (e) removes them."""
 
-WITHOUT_ENGINE = ("h", "j", "m")
+WITHOUT_ENGINE = ("h",)
 LETTERS = sorted([*ON_ENGINE, *WITHOUT_ENGINE])
 
 
@@ -50,7 +40,6 @@ LETTERS = sorted([*ON_ENGINE, *WITHOUT_ENGINE])
 class Work:
     """What to measure and where: ``project`` is a copy of the checkout ``of``.
 
-    ``cold`` returns the seconds of the baseline's cold build, or 0 if it was not measured yet.
     ``count`` is that of a ``Plan``.
     """
 
@@ -59,11 +48,10 @@ class Work:
     runs: int
     targets: tuple[Target, Target]
     folder: Path
-    cold: Callable[[], float]
     count: int
     real_size: int
 
-    def plan(self, time_left: TimeLeft = always) -> Plan:
+    def plan(self) -> Plan:
         """The targets and the numbers of samples for the figures that need an engine."""
         artifacts = self.project.artifacts
         here = tuple(
@@ -78,9 +66,7 @@ class Work:
             count=self.count,
             runs=self.runs or 3,
             slow_runs=self.runs or 1,
-            cold=self.cold(),
             real_size=self.real_size,
-            time_left=time_left,
         )
 
     @contextmanager
@@ -107,13 +93,7 @@ def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
         CanneryError: a figure cannot be measured.
     """
     if "h" in letters:
-        yield [*figures_text.commands(work.project, work.runs, work.targets[0].id)]
-        yield figures_text.rendering(work.project, work.runs)
-    if "j" in letters:
-        yield figures_text.unit_tests(work.of)
-    if "m" in letters:
-        yield figures_scale.commands(work.project)
-        yield figures_scale.prune(work.project)
+        yield figures_commands.check(work.project, work.runs)
     if not (left := [letter for letter in letters if letter in ON_ENGINE]):
         return
     with work.session() as session:

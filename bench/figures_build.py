@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures (a) to (d): the cost of builds."""
+"""Figures (a) to (c): the cost of builds."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from bench import checkout, moves
 from bench.result import Figure, Series
 from bench.session import REPEATS, Session
 from bench.steps import longest
-from bench.timing import Timed, TimeLeft, alternating, always
+from bench.timing import Timed, alternating
 from cannery.common import console
 from cannery.common.model import Target
 
@@ -23,9 +22,8 @@ from cannery.common.model import Target
 class Plan:
     """The targets, and the numbers of samples.
 
-    ``cold`` is the baseline's median of figure (a) in seconds, or 0 if it is unknown. ``real_size``
-    is the installed size of the padded packages of figures (k) and (l), in bytes. Figure (e) takes
-    ``count`` of the targets in ``all``, or all if this is 0.
+    ``real_size`` is the installed size of the padded packages of figures (k) and (l), in bytes.
+    Figure (e) takes ``count`` of the targets in ``all``, or all if this is 0.
     """
 
     main: Target
@@ -34,9 +32,7 @@ class Plan:
     count: int = 0
     runs: int
     slow_runs: int
-    cold: float = 0.0
     real_size: int = 0
-    time_left: TimeLeft = always
 
 
 class _Kept:
@@ -120,40 +116,24 @@ def with_processor(
 
 
 def unchanged(session: Session, plan: Plan) -> list[Figure]:
-    """(b) A rebuild without changes, against plain buildx and against the baseline."""
+    """(b) A rebuild without changes, against plain buildx."""
     session.prepare([plan.main])
-    session.baseline_warm(plan.main)
     session.ours_warm(plan.main)
     session.ours(plan.main)
     session.bare(plan.main)
-    session.baseline(plan.main)
     samples = alternating(
-        (plan.runs, plan.runs, plan.runs),
-        (
-            lambda: session.ours(plan.main).seconds,
-            lambda: session.bare(plan.main).seconds,
-            lambda: session.baseline(plan.main).seconds,
-        ),
-        plan.time_left,
+        (plan.runs, plan.runs),
+        (lambda: session.ours(plan.main).seconds, lambda: session.bare(plan.main).seconds),
     )
-    ours = Series(what="build.py build", samples=samples[0])
     return [
         Figure(
             key="unchanged",
-            title="rebuild without changes, against plain docker buildx build",
+            title="rebuild without changes",
             unit="s",
-            ours=ours,
+            ours=Series(what="build.py build", samples=samples[0]),
             reference=Series(what="docker buildx build", samples=samples[1]),
             detail={"target": plan.main.id},
-        ),
-        Figure(
-            key="unchanged-baseline",
-            title="rebuild without changes, against the baseline",
-            unit="s",
-            ours=ours,
-            reference=Series(what="baseline", samples=samples[2]),
-            detail={"target": plan.main.id},
-        ),
+        )
     ]
 
 
@@ -194,72 +174,20 @@ def moved(session: Session, plan: Plan) -> list[Figure]:
 
     ours = _Kept(lambda: session.without_stall(rebuild))
     baseline = _Kept(lambda: session.without_stall(baseline_rebuild))
-    samples = alternating((plan.runs, plan.slow_runs), (ours, baseline), plan.time_left)
+    samples = alternating((plan.runs, plan.slow_runs), (ours, baseline))
     shutil.rmtree(folder)
-    detail = {"steps": ours.detail, "baseline_steps": baseline.detail}
-    return _moved_figures(plan, samples, used, detail)
-
-
-def _moved_figures(
-    plan: Plan,
-    samples: tuple[tuple[float, ...], ...],
-    versions: list[str],
-    detail: Mapping[str, Any],
-) -> list[Figure]:
-    ours = Series(what="build.py build", samples=samples[0])
-    which = f"{moves.LIBRARY} to {', '.join(versions)}"
-    found = [
+    return [
         Figure(
             key="moved",
             title="rebuild after a library update",
             unit="s",
-            ours=ours,
+            ours=Series(what="build.py build", samples=samples[0]),
             reference=Series(what="baseline, same update", samples=samples[1]),
-            detail={"target": plan.main.id, "moved": which, **detail},
+            detail={
+                "target": plan.main.id,
+                "moved": f"{moves.LIBRARY} to {', '.join(used)}",
+                "steps": ours.detail,
+                "baseline_steps": baseline.detail,
+            },
         )
     ]
-    if plan.cold:
-        found.append(
-            Figure(
-                key="moved-of-cold",
-                title="library update, against the baseline's cold build",
-                unit="s",
-                ours=ours,
-                reference=Series(what="baseline, cold", samples=(plan.cold,)),
-                detail={"target": plan.main.id, "moved": which},
-            )
-        )
-    return found
-
-
-def second(session: Session, plan: Plan) -> list[Figure]:
-    """(d) A second target with the same CANN, after the first one was built."""
-    session.prepare([plan.main, plan.second])
-    alone: list[float] = []
-    after: list[float] = []
-    steps: dict[str, float] = {}
-
-    def after_first() -> Timed:
-        session.ours_cold(plan.main)
-        return session.ours(plan.second)
-
-    for _ in range(plan.slow_runs):
-        alone.append(session.ours_cold(plan.second).seconds)
-        done = session.without_stall(after_first)
-        after.append(done.seconds)
-        steps = longest(done.steps)
-    return [second_figure(plan, after, alone, steps)]
-
-
-def second_figure(
-    plan: Plan, after: Sequence[float], alone: Sequence[float], steps: Mapping[str, float]
-) -> Figure:
-    """Figure (d) from its samples."""
-    return Figure(
-        key="second",
-        title="second target of a family, against its own cold build",
-        unit="s",
-        ours=Series(what=f"after {plan.main.id}", samples=tuple(after)),
-        reference=Series(what="alone, cold", samples=tuple(alone)),
-        detail={"target": plan.second.id, "steps": steps},
-    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures (f), (g) and (i): the transfer, the size and the tests of images."""
+"""Figures (f) and (i): the transfer and the tests of images."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
-from bench import storage
 from bench.figures_build import Plan
 from bench.registry import new_bytes, registry
 from bench.result import Figure, Series
@@ -22,58 +21,22 @@ _REPORT = re.compile(r"the report is in ")
 
 
 def transfer(session: Session, plan: Plan) -> list[Figure]:
-    """(f) Bytes to push and pull for the second target of a family, after the first one."""
+    """(f) Bytes to pull for the second target of a family, after the first one."""
     session.prepare([plan.main, plan.second])
     session.ours_warm(plan.main, plan.second)
     folder = Path(tempfile.mkdtemp(prefix="registry-", dir=session.folder))
     with registry(folder) as place:
         first = place.push(session.ours_name(plan.main), "first")
-        before = place.stored()
         second = place.push(session.ours_name(plan.second), "second")
-        pushed = place.stored() - before
-    whole = Series(what="the whole image", samples=(sum(second.values()),))
-    detail = {"first": plan.main.id, "second": plan.second.id}
     return [
         Figure(
             key="pulled",
             title="bytes to pull for the second target, against its size",
             unit="bytes",
             ours=Series(what="new layers", samples=(new_bytes(second, first),)),
-            reference=whole,
-            detail=detail,
+            reference=Series(what="the whole image", samples=(sum(second.values()),)),
+            detail={"first": plan.main.id, "second": plan.second.id},
         ),
-        Figure(
-            key="pushed",
-            title="registry space for the second target, against its size",
-            unit="bytes",
-            ours=Series(what="added to the registry", samples=(pushed,)),
-            reference=whole,
-            detail=detail,
-        ),
-    ]
-
-
-def size(session: Session, plan: Plan) -> list[Figure]:
-    """(g) The unpacked size of an image, against the baseline's."""
-    session.prepare([plan.main])
-    session.baseline_warm(plan.main)
-    session.ours_warm(plan.main)
-    session.require_comparable(plan.main)
-    ours = storage.layers(session.ours_name(plan.main))
-    theirs = storage.layers(session.baseline_name(plan.main))
-    return [
-        Figure(
-            key="size",
-            title="image size",
-            unit="bytes",
-            ours=Series(what="cannery", samples=(storage.total([ours]),)),
-            reference=Series(what="baseline", samples=(storage.total([theirs]),)),
-            detail={
-                "target": plan.main.id,
-                "layers": [layer.size for layer in ours],
-                "baseline_layers": [layer.size for layer in theirs],
-            },
-        )
     ]
 
 

@@ -73,6 +73,8 @@ def cold(session: Session, plan: Plan) -> list[Figure]:
         "installed_bytes": plan.real_size,
         "disk": ours.disk,
         "baseline_disk": baseline.disk,
+        "engine_memory": ours.memory,
+        "baseline_engine_memory": baseline.memory,
         "steps": longest(ours.done.steps),
         "baseline_steps": longest(baseline.done.steps),
     }
@@ -85,13 +87,6 @@ def cold(session: Session, plan: Plan) -> list[Figure]:
             ours=Series(what="build.py build", samples=(ours.done.seconds,)),
             reference=Series(what="baseline", samples=(baseline.done.seconds,)),
             detail=detail,
-        ),
-        Figure(
-            key="real-memory",
-            title="peak memory of the engine in this build",
-            unit="bytes",
-            ours=Series(what="build.py build", samples=(ours.memory,)),
-            reference=Series(what="baseline", samples=(baseline.memory,)),
         ),
     ]
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
 from bench import storage
-from bench.figures_build import Plan, with_processor
-from bench.figures_real import SHARES, VENDOR
+from bench.figures_build import Plan
 from bench.result import Figure, Series
 from bench.session import Session
 from bench.storage import Layer
@@ -20,7 +18,6 @@ from cannery.common import console
 from cannery.common.errors import EngineError, Problem, UsageError
 from cannery.common.model import Target
 from cannery.engine import client as docker
-from cannery.image.render import Renderer
 
 SAMPLE = 8
 """The number of cold builds, from which the sum of all cold builds is estimated."""
@@ -45,22 +42,17 @@ def all_targets(session: Session, plan: Plan) -> list[Figure]:
         alone[target.id] = done = session.ours_cold(target)
         console.say(f"alone, {number} of {len(sample)}: {target.id}: {done.seconds:.1f} s")
     session.cool()
-    renderer = Renderer(session.project)
-    images, real, freed = {}, {}, 0
+    images, freed = {}, 0
     for number, target in enumerate(targets, start=1):
         freed += _make_room(session)
         after[target.id] = done = session.counted(session.ours(target))
         name = session.ours_name(target)
         images[target.id] = storage.layers(name)
-        artifacts = [layer.artifact for layer in renderer.render(target).layers]
-        real[target.id] = of_real_size(images[target.id], artifacts)
         session.engine.remove(name)
         console.say(f"{number} of {len(targets)}: {target.id}: {done.seconds:.1f} s")
     return [
-        *_time(len(plan.all), after, alone, freed, session.failed),
+        _time(len(plan.all), after, alone, freed, session.failed),
         _distinct(images),
-        _on_engine("set-bytes-engine", "their space on the engine", images),
-        _on_engine("set-bytes-real", f"the same, if CANN took {VENDOR / 1e9:.1f} GB", real),
     ]
 
 
@@ -68,20 +60,6 @@ def spread(targets: Sequence[Target], count: int) -> list[Target]:
     """``count`` of ``targets`` at equal distances, or all if there are fewer."""
     count = min(count, len(targets))
     return [targets[number * len(targets) // count] for number in range(count)]
-
-
-def of_real_size(layers: Sequence[Layer], artifacts: Sequence[str]) -> list[Layer]:
-    """``layers`` of an image, with the size of the vendor's toolkit and kernels added.
-
-    ``artifacts`` has the CANN package of each layer above the base, or "".
-    """
-    base = len(layers) - len(artifacts)
-    return [
-        replace(layer, size=layer.size + round(VENDOR * SHARES[artifact]))
-        if artifact in SHARES
-        else layer
-        for layer, artifact in zip(layers, [""] * base + [*artifacts], strict=True)
-    ]
 
 
 def _buildable(session: Session, targets: Sequence[Target]) -> list[Target]:
@@ -128,8 +106,8 @@ def _time(
     alone: Mapping[str, Timed],
     freed: int,
     failed_builds: int,
-) -> list[Figure]:
-    """The duration and the processor time."""
+) -> Figure:
+    """The duration, with the processor time beside it."""
     what = "the sum of their cold builds"
     if len(alone) < len(after):
         what = f"{len(after)} x the mean of {len(alone)} cold builds"
@@ -139,7 +117,8 @@ def _time(
         return sum(map(measured, after.values())), mean * len(after)
 
     one_by_one, cold = summed(lambda run: run.seconds)
-    duration = Figure(
+    processor, cold_processor = summed(lambda run: run.processor)
+    return Figure(
         key="set",
         title=f"{len(after)} of {everything} targets, one after the other, against {what}",
         unit="s",
@@ -150,10 +129,10 @@ def _time(
             "seconds": {name: run.seconds for name, run in after.items()},
             "cache_made_smaller": freed,
             "failed_builds": failed_builds,
+            "processor_seconds": round(processor),
+            "processor_seconds_alone": round(cold_processor),
         },
     )
-    one_by_one, cold = summed(lambda run: run.processor)
-    return with_processor(duration, [one_by_one], [cold])
 
 
 def _distinct(images: Mapping[str, Sequence[Layer]]) -> Figure:
@@ -163,20 +142,6 @@ def _distinct(images: Mapping[str, Sequence[Layer]]) -> Figure:
         title="their distinct layers, against the sum of the image sizes",
         unit="bytes",
         ours=Series(what="distinct layers", samples=(storage.distinct(images.values()),)),
-        reference=_summed(images),
+        reference=Series(what="sum of the image sizes", samples=(storage.total(images.values()),)),
         detail={"bytes": sizes},
     )
-
-
-def _on_engine(key: str, title: str, images: Mapping[str, Sequence[Layer]]) -> Figure:
-    return Figure(
-        key=key,
-        title=f"{title}, against the sum of the image sizes",
-        unit="bytes",
-        ours=Series(what="on this engine", samples=(storage.chained(images.values()),)),
-        reference=_summed(images),
-    )
-
-
-def _summed(images: Mapping[str, Sequence[Layer]]) -> Series:
-    return Series(what="sum of the image sizes", samples=(storage.total(images.values()),))

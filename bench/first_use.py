@@ -82,7 +82,7 @@ def first_use(root: Path, folder: Path) -> list[Figure]:
 def ci(root: Path, folder: Path) -> Iterator[Figure]:
     """``.ci/run`` on a new machine, and again with what the first run has left.
 
-    The duration in minutes and the processor time in core-minutes. Each is there as soon as it was
+    The duration in minutes, with the processor time beside it. Each is there as soon as it was
     measured, because they take more than an hour. A run that failed after all its sessions is a
     figure too, which is not within its limit; the failure is raised at the end.
 
@@ -100,9 +100,8 @@ def ci(root: Path, folder: Path) -> Iterator[Figure]:
         if done.failed and done.said.count("nox > Ran ") < groups:
             raise EngineError([*problems, done.failed])
         figure = _figure(key, title, "min", done.seconds / 60)
-        yield replace(figure, failed=int(done.failed is not None))
-        spent = f"processor time, on all cores: {title}"
-        yield _figure(f"{key}-processor", spent, "min", done.processor / 60)
+        spent = {"processor_minutes": round(done.processor / 60, 1)}
+        yield replace(figure, failed=int(done.failed is not None), detail=spent)
         problems += [done.failed] if done.failed else []
     if problems:
         raise EngineError(problems)

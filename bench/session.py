@@ -12,7 +12,7 @@ from pathlib import Path
 from bench import baseline
 from bench.engine import Engine, hand_over
 from bench.stalls import Watch
-from bench.timing import Timed, TimeLeft, always, require_cold, timed
+from bench.timing import Timed, require_cold, timed
 from cannery.common import console
 from cannery.common.bases import Base
 from cannery.common.errors import BuildError, CanneryError
@@ -49,7 +49,6 @@ class Session:
     """The number of samples that were taken again because a download stalled."""
     stalled: int = 0
     """The number of samples that count although a download stalled."""
-    time_left: TimeLeft = always
     """Whether there is time to take a sample again."""
     _warm: set[str] = field(default_factory=set)
     _compared: set[str] = field(default_factory=set)
@@ -153,17 +152,6 @@ class Session:
         """One build of the baseline on an empty engine. Raises as ``ours_cold``."""
         return require_cold(self._cooled(lambda: self.baseline(target)))
 
-    def baseline_beside_ours(self, target: Target) -> Timed:
-        """The first build of the baseline, where our images are. Raises as ``ours_cold``.
-
-        It can use none of our steps, and our images are still there for the next figure.
-        """
-        done = require_cold(self.baseline(target))
-        if not done.stalled or not self.time_left():
-            return self.counted(done)
-        self.repeated += 1
-        return self.baseline_cold(target)
-
     def _cooled(self, build: Callable[[], Timed]) -> Timed:
         """Run ``build`` on an empty engine, and again if it fails or a download stalls."""
 
@@ -185,7 +173,7 @@ class Session:
         """Run ``build``, and again while a download stalls, but not more than ``REPEATS`` times."""
         done = build()
         for _ in range(REPEATS):
-            if not done.stalled or not self.time_left():
+            if not done.stalled:
                 break
             console.say(f"a download stalled for {done.stalled:.0f} s: this is measured again")
             self.repeated += 1

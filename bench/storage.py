@@ -65,11 +65,6 @@ def distinct(images: Iterable[Sequence[Layer]]) -> int:
     return sum({layer.diff: layer.size for image in images for layer in image}.values())
 
 
-def chained(images: Iterable[Sequence[Layer]]) -> int:
-    """The bytes on an engine that stores a layer once for each set of layers below it."""
-    return sum({layer.chain: layer.size for image in images for layer in image}.values())
-
-
 def causes(usage: str) -> dict[str, int]:
     """The bytes of a build cache by what they are for; ``usage`` as printed by ``buildx du``.
 

@@ -14,9 +14,6 @@ from bench.steps import Step, parse, reused
 from cannery.common.errors import CanneryError, EngineError, Problem
 from cannery.common.process import stream
 
-TimeLeft = Callable[[], bool]
-"""Whether another sample may be taken."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
@@ -112,25 +109,12 @@ def once(argv: Sequence[str]) -> float:
     return elapsed
 
 
-def always() -> bool:
-    """No limit of time."""
-    return True
-
-
 def alternating(
-    runs: Sequence[int], sides: Sequence[Callable[[], float]], time_left: TimeLeft = always
+    runs: Sequence[int], sides: Sequence[Callable[[], float]]
 ) -> tuple[tuple[float, ...], ...]:
-    """Samples of each side, taken in turn (A B A B). A side with fewer runs joins later.
-
-    Without time left there are fewer samples, but at least one of each side.
-    """
+    """Samples of each side, taken in turn (A B A B). A side with fewer runs joins later."""
     samples: list[list[float]] = [[] for _ in sides]
     for number in range(max(runs)):
-        if number and not time_left():
-            for side, found in zip(sides, samples, strict=True):
-                if not found:
-                    found.append(side())
-            break
         for side, count, found in zip(sides, runs, samples, strict=True):
             if number >= max(runs) - count:
                 found.append(side())

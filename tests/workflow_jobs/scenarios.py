@@ -70,13 +70,6 @@ SCENARIOS = (
         check=effects.built,
     ),
     Scenario(
-        name="bench",
-        workflow="bench",
-        event="pull_request",
-        told={"action": "synchronize", "fork": True},
-        results=_good("compare"),
-    ),
-    Scenario(
         name="update",
         workflow="update",
         event="schedule",

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.arguments import parse as parse_bench
 from cannery.cli.parser import parse
 from tests.workflows.sessions import SESSIONS
 from tests.workflows.steps import CHILD, MAIN, STEPS, VALUES, Machine
@@ -34,7 +33,6 @@ READ: dict[str, Mapping[str, str]] = {
     "ci/build/Install requirements": {**VALUES, "CACHE": ""},
     "ci/build/Create a builder that can write a cache": {**VALUES, "CACHE": "x", "TOKEN": "x"},
     "ci/build/Build, check and name the images": {**VALUES, "CACHE": "ghcr.io/Some/One/cache"},
-    "bench/compare/Measure both commits in turn": {},
     "npu/npu/Install requirements": VALUES,
     "npu/npu/Build": VALUES,
     "npu/npu/Test on the NPU": VALUES,
@@ -96,8 +94,6 @@ def accept(words: Sequence[str]) -> int:
         case ["python", "build.py", *rest]:
             parse(rest)
             return 1
-        case ["python", "-m", "bench", *rest]:
-            parse_bench(rest)
         case ["docker", *rest]:
             assert any(tuple(rest[: len(known)]) == known for known in DOCKER), rest
         case [] | ["ls", "-l", _] | ["npu-smi", "info"] | ["git", "diff" | "worktree", *_]:

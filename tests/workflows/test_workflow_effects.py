@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bench import history
-from bench.result import Figure, Series
 from cannery.matrix.project import Project
 from tests.unit.changes import commit, git
 from tests.workflows.steps import CHILD, MAIN, ROOT, STEPS, VALUES, Machine, Step, copy_project
@@ -227,23 +225,7 @@ def all_is_well(machine: Machine, step: Step) -> None:
         assert machine.run(step, values).code == code, values
 
 
-def ranked(machine: Machine, step: Step) -> None:
-    """The step that compares figures: a pull request with a slower one fails."""
-    samples = {"before": [10.0, 10.1, 10.2, 10.3, 10.4], "after": [11.0, 11.1, 11.2, 11.3, 11.4]}
-    for name, each in samples.items():
-        series = Series(what="ours", samples=tuple(each))
-        figure = Figure(key="list", title="build.py list", unit="ms", ours=series)
-        facts = {"cpu": "A CPU", "cores": "2"}
-        text = history.line([figure], facts, date="2026-01-01", commit="abc", quick=True)
-        history.append(machine.folder / "temp" / f"{name}.jsonl", text)
-    done = machine.run(step, {})
-    assert done.code == 1, done.said
-    assert "| build.py list | 5, 5 | 1.10 | 0.008 | slower |" in done.summary
-
-
 DONE: dict[str, Callable[[Machine, Step], None]] = {
-    "bench/compare/Install requirements": install,
-    "bench/compare/Compare": ranked,
     "ci/plan/Install requirements": install,
     "ci/plan/Compare content keys": plan,
     "ci/build/Sizes and digests": summary,

@@ -9,12 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
-from bench import arguments, checkout, storage
+from bench import arguments, storage
 from bench.arguments import chosen
 from bench.figures_image import by_device
-from bench.figures_text import exponent
 from bench.machine import name
 from bench.moves import NewVersion, locked_version, moved
 from bench.network import free_subnet
@@ -132,7 +130,6 @@ def test_layers_count_once_by_content_or_by_what_is_below_them() -> None:
     images = [image("base", "a", "torch"), image("base", "b", "torch")]
     assert storage.total(images) == 303
     assert storage.distinct(images) == 153
-    assert storage.chained(images) == 203
 
 
 def test_new_bytes_are_those_of_blobs_that_are_not_there() -> None:
@@ -176,34 +173,6 @@ def test_a_command_s_time_and_that_of_the_processors(tmp_path: Path) -> None:
     assert done.seconds >= 0.3
     # In ticks of a hundredth, rounded for each kind of work.
     assert done.processor >= 0.25
-
-
-def test_growth_is_the_power_of_the_number_of_targets() -> None:
-    assert exponent({10: 5.0, 100: 50.0, 1000: 500.0}) == pytest.approx(1)
-    assert exponent({10: 1.0, 100: 100.0, 1000: 10000.0}) == pytest.approx(2)
-    assert checkout.factors(18, (10, 100, 1000)) == [1, 6, 56]
-
-
-def test_values_keep_their_types_where_a_matrix_is_repeated() -> None:
-    text = "targets:\n  a: {python: 3.10, hccl_test: true, sanitizers: false, why: 'true'}\n"
-    whole = yaml.safe_load(checkout.repeated(text, 2))
-    value = {"python": "3.10", "hccl_test": True, "sanitizers": False, "why": "true"}
-    assert whole["targets"] == {"a": value, "a-g1": value}
-
-
-def test_a_matrix_grows_by_copies_with_ids_of_their_own() -> None:
-    matrix = {
-        "schema": "1",
-        "families": {
-            "f": {"id": "{python}-x", "axes": {}, "overrides": {"py39-x": {"summary": "s"}}}
-        },
-        "targets": {"t": {"torch": "2.3.1"}},
-    }
-    larger = checkout.grown(matrix, 3)
-    assert [*larger["targets"]] == ["t", "t-g1", "t-g2"]
-    assert larger["families"]["f-g2"]["id"] == "{python}-x-g2"
-    assert [*larger["families"]["f-g2"]["overrides"]] == ["py39-x-g2"]
-    assert matrix["families"]["f"]["id"] == "{python}-x"  # type: ignore[index]
 
 
 def test_seconds_of_the_image_tests_are_told_by_device() -> None:

@@ -15,9 +15,7 @@ from bench import session, stalls
 from bench.engine import Engine
 from bench.session import REPEATS, Session
 from bench.stalls import SECONDS, Judge, Sight, Watch
-from bench.timing import Line, Timed
-from cannery.common.errors import EngineError
-from cannery.common.model import Target
+from bench.timing import Timed
 from cannery.common.package_index import PackageIndex
 from cannery.matrix.project import Project
 
@@ -170,35 +168,6 @@ def test_a_sample_is_taken_again_and_that_is_counted(
     assert REPEATS == 2
     assert building.without_stall(builds(*stalled)).seconds == kept
     assert (building.repeated, building.stalled) == (repeated, left)
-
-
-def test_nothing_is_taken_again_when_the_time_is_up(building: Session) -> None:
-    building.time_left = lambda: False
-    assert building.without_stall(builds(12, 0)).seconds == 1
-    assert (building.repeated, building.stalled) == (0, 1)
-
-
-def test_the_baseline_is_built_beside_ours_or_again_on_an_empty_engine(
-    building: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    step = Line(at=0.0, text="#7 [os 1/2] RUN apt-get update\n")
-    done = [Line(at=1.0, text="#7 DONE 3.0s")]
-    stalled = iter([12.0, 0.0, 0.0])
-    emptied: list[bool] = []
-
-    def baseline(_self: Session, _target: Target) -> Timed:
-        return Timed(seconds=1.0, lines=(step, *done), stalled=next(stalled))
-
-    monkeypatch.setattr(Session, "baseline", baseline)
-    monkeypatch.setattr(Session, "cool", lambda _self: emptied.append(True))
-    building.baseline_beside_ours(MAIN)
-    assert (building.repeated, emptied) == (1, [True])
-    building.baseline_beside_ours(MAIN)
-    assert (building.repeated, emptied) == (1, [True])
-    done.append(Line(at=2.0, text="#7 CACHED"))
-    stalled = iter([0.0])
-    with pytest.raises(EngineError, match="not cold"):
-        building.baseline_beside_ours(MAIN)
 
 
 def test_a_build_is_watched(building: Session, monkeypatch: pytest.MonkeyPatch) -> None:
