@@ -3,6 +3,7 @@
 """Builds and checks container images for Ascend NPUs: see 'python build.py --help'."""
 
 import gc
+import signal
 import sys
 
 if sys.version_info < (3, 11):
@@ -22,4 +23,7 @@ except KeyboardInterrupt:
 if __name__ == "__main__":
     # Little of what a run makes is garbage; looking for it is a tenth of what a short one takes.
     gc.set_threshold(100_000)
-    sys.exit(main())
+    code = main()
+    # All is done: what comes while Python ends must not look like a failure.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(code)

@@ -176,18 +176,25 @@ def moved(session: Session, plan: Plan) -> list[Figure]:
     baseline = _Kept(lambda: session.without_stall(baseline_rebuild))
     samples = alternating((plan.runs, plan.slow_runs), (ours, baseline))
     shutil.rmtree(folder)
-    return [
-        Figure(
-            key="moved",
-            title="rebuild after a library update",
-            unit="s",
-            ours=Series(what="build.py build", samples=samples[0]),
-            reference=Series(what="baseline, same update", samples=samples[1]),
-            detail={
-                "target": plan.main.id,
-                "moved": f"{moves.LIBRARY} to {', '.join(used)}",
-                "steps": ours.detail,
-                "baseline_steps": baseline.detail,
-            },
-        )
-    ]
+    return [_moved_figure(plan, samples, used, (ours, baseline))]
+
+
+def _moved_figure(
+    plan: Plan,
+    samples: tuple[tuple[float, ...], ...],
+    versions: Sequence[str],
+    builds: tuple[_Kept, _Kept],
+) -> Figure:
+    return Figure(
+        key="moved",
+        title="rebuild after a library update",
+        unit="s",
+        ours=Series(what="build.py build", samples=samples[0]),
+        reference=Series(what="baseline, same update", samples=samples[1]),
+        detail={
+            "target": plan.main.id,
+            "moved": f"{moves.LIBRARY} to {', '.join(versions)}",
+            "steps": builds[0].detail,
+            "baseline_steps": builds[1].detail,
+        },
+    )

@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import tarfile
-import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -24,7 +23,7 @@ from cannery.common.errors import (
     Problem,
     file_error,
 )
-from cannery.common.files import exclusive, read_text, write_files
+from cannery.common.files import exclusive, read_text, temporary_folder, write_files
 from cannery.common.references import full_reference
 from cannery.engine.bootstrap import bootstrap, checked
 from cannery.engine.builder import Builder
@@ -316,9 +315,8 @@ def as_layout(image: str, folder: Path) -> str:
     place = folder / found[image].id.removeprefix("sha256:")[:12]
     try:
         if not (place / "index.json").is_file():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".making-", dir=place.parent) as temporary:
-                archive, tree = Path(temporary) / "image.tar", Path(temporary) / "tree"
+            with temporary_folder(place.parent) as temporary:
+                archive, tree = temporary / "image.tar", temporary / "tree"
                 argv = ["docker", "save", "--output", str(archive), image]
                 checked(argv, f"the engine could not save {image}")
                 with tarfile.open(archive) as opened:

@@ -15,7 +15,6 @@ import itertools
 import json
 import os
 import tarfile
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -27,7 +26,7 @@ import zstandard
 
 from cannery.common.archives import Pieces
 from cannery.common.errors import EngineError, Problem, UsageError, did_you_mean, file_error
-from cannery.common.files import write_files
+from cannery.common.files import temporary_folder, write_files
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.registry.oci import CONFIG, LAYERS, Descriptor, digest_of
 
@@ -119,7 +118,8 @@ class Blobs:
         try:
             config = _config_in(config_path, expected)
             if not config or not all(self._known(each) for each in expected):
-                config = self._take(image, expected, save)
+                with temporary_folder(self.folder / "sha256") as making:
+                    config = self._take(image, expected, save, making)
                 write_files({config_path: config.decode()})
         except OSError as error:
             raise file_error("write", Path(error.filename or self.folder), error) from error
@@ -131,7 +131,11 @@ class Blobs:
         return Packed(config=config, layers=tuple(layer for layer in layers if layer))
 
     def _take(
-        self, image: str, expected: tuple[str, ...], save: Callable[[], Iterator[bytes]]
+        self,
+        image: str,
+        expected: tuple[str, ...],
+        save: Callable[[], Iterator[bytes]],
+        making: Path,
     ) -> bytes:
         """Compress all layers of the archive that are not kept yet, and return the config."""
         configs: list[bytes] = []
@@ -144,7 +148,7 @@ class Blobs:
                         if member.isfile():
                             content = archive.extractfile(member)
                             assert content
-                            configs += self._look(member, content, expected)
+                            configs += self._look(member, content, expected, making)
             except tarfile.TarError as error:
                 what = f"the engine's archive of {image} cannot be read: {error}."
                 raise EngineError(what) from error
@@ -155,7 +159,7 @@ class Blobs:
         return own[0]
 
     def _look(
-        self, member: tarfile.TarInfo, content: IO[bytes], expected: tuple[str, ...]
+        self, member: tarfile.TarInfo, content: IO[bytes], expected: tuple[str, ...], making: Path
     ) -> list[bytes]:
         """Compress ``content`` if it is a layer; return it if it is the config.
 
@@ -168,31 +172,25 @@ class Blobs:
         if head.startswith(b"{") and member.size <= MOST_CONFIG:
             text = head + content.read()
             return [text] if _diff_ids(text) == expected else []
-        self._compress(decompressed(content, head), expected)
+        self._compress(decompressed(content, head), expected, making / "blob")
         return []
 
-    def _compress(self, plain: IO[bytes], expected: tuple[str, ...]) -> None:
+    def _compress(self, plain: IO[bytes], expected: tuple[str, ...], path: Path) -> None:
         kept, made = hashlib.sha256(), hashlib.sha256()
         compressor = _COMPRESSORS[self.compression][1]()
-        blobs = self.folder / "sha256"
-        blobs.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(prefix=".making-", dir=blobs, delete=False) as file:
-            path = Path(file.name)
-            try:
-                while chunk := plain.read(_CHUNK):
-                    kept.update(chunk)
-                    _write(file, made, compressor.compress(chunk))
-                _write(file, made, compressor.flush())
-                size = file.tell()
-                diff_id, digest = f"sha256:{kept.hexdigest()}", made.hexdigest()
-                if diff_id in expected:
-                    file.flush()
-                    os.fsync(file.fileno())
-                    os.replace(path, blobs / digest)
-                    note = json.dumps({"digest": f"sha256:{digest}", "size": size}) + "\n"
-                    write_files({self._note(diff_id): note})
-            finally:
-                path.unlink(missing_ok=True)
+        with path.open("wb") as file:
+            while chunk := plain.read(_CHUNK):
+                kept.update(chunk)
+                _write(file, made, compressor.compress(chunk))
+            _write(file, made, compressor.flush())
+            size = file.tell()
+            file.flush()
+            os.fsync(file.fileno())
+        diff_id, digest = f"sha256:{kept.hexdigest()}", made.hexdigest()
+        if diff_id in expected:
+            os.replace(path, self.folder / "sha256" / digest)
+            note = json.dumps({"digest": f"sha256:{digest}", "size": size}) + "\n"
+            write_files({self._note(diff_id): note})
 
     def _note(self, diff_id: str) -> Path:
         """The path of the file with the digest of the layer's blob."""

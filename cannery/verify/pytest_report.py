@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,11 @@ class Report:
         """Note why the checks were ended; pytest calls this for ``pytest.exit``, too."""
         self.ended = str(excinfo.value)
 
-    def pytest_sessionfinish(self) -> None:
-        """Write the report."""
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the report; where that fails, so does the run."""
         text = self.ended or json.dumps(self.checks, indent=1)
-        self.path.write_text(text, encoding="utf-8")
+        try:
+            self.path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            print(f"\nthe report {self.path} cannot be written: {error.strerror}", file=sys.stderr)
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR

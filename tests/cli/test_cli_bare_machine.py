@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,15 @@ def test_build_py_is_also_read_by_an_older_python(program: Checkout) -> None:
     # The syntax of what is imported need not be old, so the version has to be checked before.
     checked, imported = text.index("sys.version_info"), text.index("from cannery")
     assert checked < imported
+
+
+def test_a_signal_after_everything_was_done(tmp_path: Path) -> None:
+    text = "import atexit, os, signal\natexit.register(os.kill, os.getpid(), signal.SIGTERM)\n"
+    (tmp_path / "sitecustomize.py").write_text(text, encoding="utf-8")
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    argv = [sys.executable, str(ROOT / "build.py"), "--version"]
+    done = subprocess.run(argv, env=environ, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_an_interrupt_before_anything_has_begun(tmp_path: Path) -> None:

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from cannery.common.errors import EngineError, FileError, UsageError
 from cannery.registry import image_archive as layers
 from cannery.registry.image_archive import Blobs, Packed, opener, unpacked
 from tests.unit.archives import Saved, digest, layer, pieces
+from tests.unit.matrices import CHECKOUT
 
 IMAGE = Saved(layers=(layer("one"), layer("two", 3_000_000)), labels={"io.cannery.key": "sha256:k"})
 
@@ -104,6 +108,26 @@ def test_nothing_half_made_is_left(tmp_path: Path) -> None:
         Blobs(folder=tmp_path).pack(IMAGE.image, IMAGE.diff_ids, broken)
     assert not list(tmp_path.rglob(".making-*"))
     assert pack(tmp_path, archive).config == IMAGE.config
+
+
+def test_what_a_killed_run_was_making_is_removed(tmp_path: Path) -> None:
+    killed = """
+import os, sys
+from pathlib import Path
+from cannery.registry.image_archive import Blobs
+
+def broken():
+    yield b"x" * 600
+    os.kill(os.getpid(), 9)
+    yield b""
+
+Blobs(folder=Path(sys.argv[1])).pack("sha256:" + "0" * 64, [], broken)
+"""
+    done = subprocess.run([sys.executable, "-c", killed, tmp_path], cwd=CHECKOUT, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert [*tmp_path.rglob(".making-*")]
+    pack(tmp_path, FORMS["overlay2"])
+    assert not [*tmp_path.rglob(".making-*")]
 
 
 def test_an_archive_without_a_layer(tmp_path: Path) -> None:

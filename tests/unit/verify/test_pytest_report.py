@@ -58,6 +58,21 @@ def test_testinfra_files_of_users(tmp_path: Path, device: str, outcomes: list[st
     assert [each.name for each in path.parent.iterdir()] == ["test_mine.py"]
 
 
+def test_a_report_that_cannot_be_written_fails_the_run(tmp_path: Path) -> None:
+    path = tmp_path / "mine" / "test_mine.py"
+    path.parent.mkdir()
+    path.write_text(MINE, encoding="utf-8")
+    report = tmp_path / "missing" / "report.json"
+    argv = [sys.executable, "-B", "-m", "pytest", "-p", PLUGIN, path, "-p", "no:cacheprovider"]
+    argv += ["--rootdir", path.parent, "--device", "simulated", "--hosts", "local://"]
+    argv += ["--report", report]
+    done = subprocess.run(argv, cwd=PROJECT.root, capture_output=True, text=True, check=False)
+    assert done.returncode == pytest.ExitCode.INTERNAL_ERROR
+    said = f"the report {report} cannot be written: No such file or directory"
+    assert said in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
 def collected(tmp_path: Path, origin: str) -> set[str]:
     record = tmp_path / "target.json"
     record.write_text(json.dumps(RECORD), encoding="utf-8")
