@@ -16,8 +16,7 @@ from pathlib import Path
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.image import simulator_spec
-from cannery.image.build_context import with_mode
-from cannery.image.content_key import KeyInputs, context_files
+from cannery.image.content_key import KeyInputs, context_files, with_mode
 from cannery.image.simulator_spec import SOURCES
 from cannery.matrix.files import MATRIX, is_source
 from cannery.matrix.schema import parse_files

@@ -11,10 +11,10 @@ from cannery.deploy.run_spec import RunSpec, no_device, npu_device, simulated_de
 from cannery.engine.images import Images
 from cannery.image import vendor_image
 from cannery.image.content_key import LABEL
-from cannery.image.origin_labels import used_bases
+from cannery.image.record import used_bases
 from cannery.matrix.project import Project
-from cannery.verify.check_files import checks_digest, expected
-from cannery.verify.stored_report import report_text
+from cannery.verify.results import report_text
+from cannery.verify.run_checks import checks_digest, expected
 from cannery.verify.verification import passed_on
 
 

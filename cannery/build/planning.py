@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
+from cannery.build.ci_jobs import divide_targets, target_cost
 from cannery.build.journal import Journal, Progress, TargetState
 from cannery.build.local_images import device_kinds, local_state
 from cannery.build.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
 from cannery.build.ready import Ready, content_key, expected_bases, local_names
 from cannery.build.selection import Selection
-from cannery.build.shard import divide_targets, target_cost
 from cannery.common import console
 from cannery.common.errors import ArtifactError, CanneryError, EngineError, Problem, UsageError
 from cannery.common.file_hashes import Hashes
@@ -22,9 +22,8 @@ from cannery.common.image_names import image_name, image_tag
 from cannery.common.model import Target
 from cannery.common.references import parse_reference
 from cannery.engine.images import Images, local_images
-from cannery.fetch.artifacts import check_artifacts
+from cannery.fetch.artifacts import CANN, check_artifacts, missing_files, needed_files
 from cannery.fetch.fetching import Provided
-from cannery.fetch.needed_files import CANN, missing_files, needed_files
 from cannery.image.content_key import LABEL, SIMULATOR
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.render import Rendered, Renderer

@@ -37,16 +37,15 @@ from cannery.engine.bake import BakeSettings, Failures, bake
 from cannery.engine.base import Notes
 from cannery.engine.builder import Builder, check_cache_export, find_builder, forget_cann
 from cannery.engine.simulator import Simulated, simulate
-from cannery.fetch.needed_files import needed_files
+from cannery.fetch.artifacts import needed_files
 from cannery.image.bake_events import Event, EventKind, short
 from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
 from cannery.verify.checking import Detail, ImageChecks, check
-from cannery.verify.recording import record
 from cannery.verify.run_checks import Subject
-from cannery.verify.verified import read_verified
+from cannery.verify.verified import read_verified, record
 
 
 def carry_out(

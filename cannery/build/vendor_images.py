@@ -13,8 +13,7 @@ from cannery.common import console
 from cannery.common.errors import CanneryError
 from cannery.common.references import digest_in
 from cannery.common.sources import CannSource
-from cannery.engine.bake import BakeSettings
-from cannery.engine.vendor_facts import read_facts
+from cannery.engine.bake import BakeSettings, read_facts
 from cannery.image.bake_file import ImageBuild, StageBuild
 from cannery.image.vendor_image import (
     check_facts,
@@ -27,7 +26,7 @@ from cannery.matrix.own_sources import at_mirrors
 from cannery.matrix.project import Project
 from cannery.matrix.settings import Settings
 from cannery.options import BuildOptions
-from cannery.registry.located import locate
+from cannery.registry.client import locate
 
 
 def with_images(

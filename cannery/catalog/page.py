@@ -19,7 +19,7 @@ from cannery.catalog.commands import Command
 from cannery.catalog.data import page_data
 from cannery.catalog.entries import Entry
 from cannery.catalog.strings import strings
-from cannery.image.origin_labels import source_uri
+from cannery.image.record import source_uri
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _STYLES = ("base.css", "choose.css", "cards.css")

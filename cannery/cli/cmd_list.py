@@ -18,15 +18,14 @@ from cannery.common.option import option
 from cannery.common.printable import json_text
 from cannery.compat import Compat
 from cannery.compat.lifetimes import UNKNOWN, end_of_life, lifetimes_of
-from cannery.fetch.needed_files import Missing, needed_origins
+from cannery.fetch.artifacts import Missing, needed_origins
 from cannery.fetch.needs import Need, Supply, real_needs, summary
 from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions
 from cannery.registry.records import Record, latest, read_records
-from cannery.verify.recording import state_keys
-from cannery.verify.results import Basis, Result, known_results, phrase, verdicts
-from cannery.verify.stored_report import report_text
+from cannery.verify.results import Basis, Result, known_results, phrase, report_text, verdicts
 from cannery.verify.verification import complete_results
+from cannery.verify.verified import state_keys
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,8 @@ from cannery.common import console
 from cannery.common.errors import counted, raise_all
 from cannery.common.option import option
 from cannery.common.package_index import package_index
+from cannery.lock.index_versions import check_upgrades
 from cannery.lock.resolve import write_locks
-from cannery.lock.upgrades import check_upgrades
 from cannery.matrix.project import Project
 from cannery.options import CA, INDEX_URL, TargetOptions
 

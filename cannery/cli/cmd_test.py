@@ -31,12 +31,11 @@ from cannery.verify.audit.own_checks import read_checks
 from cannery.verify.audit.profiles import OWN_FILE, own_profiles, read_profiles, select_profiles
 from cannery.verify.audit.reports import to_json, to_junit, to_text
 from cannery.verify.auditing import Request, audit
-from cannery.verify.check_files import components
 from cannery.verify.checking import Detail, ImageChecks, check
 from cannery.verify.devices import simulated_host
-from cannery.verify.run_checks import Subject
+from cannery.verify.results import audit_path
+from cannery.verify.run_checks import Subject, components
 from cannery.verify.sarif import to_sarif
-from cannery.verify.stored_report import audit_path
 
 _GROUP = "any image (--image without --target)"
 

@@ -28,8 +28,8 @@ from cannery.common.references import full_reference
 from cannery.engine.bootstrap import bootstrap, checked
 from cannery.engine.builder import Builder
 from cannery.engine.images import Images, LocalImage, local_images, pull
+from cannery.registry.client import resolved
 from cannery.registry.errors import UnreachableError
-from cannery.registry.located import resolved
 
 _FILE = "bases.json"
 

@@ -23,10 +23,12 @@ from docker.types import Mount
 
 from cannery.common.errors import CanneryError, EngineError, Problem, did_you_mean, file_error
 from cannery.common.files import is_gone, own_mark
-from cannery.common.model import DeviceKind
+from cannery.common.model import DeviceKind, Target
 from cannery.common.process import run
 from cannery.deploy.run_spec import RunSpec
 from cannery.engine.client import talking
+from cannery.engine.images import ImageFiles
+from cannery.image.simulated import LABEL, MARK, marked_paths, marker_paths
 
 LABEL_TEST = "io.cannery.test-container"
 """The label of test containers; its value is the mark of the run that created the container."""
@@ -225,3 +227,36 @@ def npus(said: str) -> str:
     driver = _DRIVER.search(said)
     found += [f"driver {driver[1]}"] if driver else []
     return ", ".join(found) if names else _UNKNOWN_NPU
+
+
+def stand_ins(image: str, target: Target) -> tuple[str, ...]:
+    """The signs that the local image ``image`` of ``target`` is simulated; empty if it is not.
+
+    Signs are a label, files in the image, because a derived image can change the label, and what
+    libraries contain, because it may have a part of CANN only.
+
+    Raises:
+        EngineError: there is no such image for the platform, or the engine does not answer.
+    """
+    with unstarted(image, target.platform) as container:
+        return stand_ins_in(container, target)
+
+
+def stand_ins_in(container: Container, target: Target) -> tuple[str, ...]:
+    """The same signs, for a container that was not started.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    return tuple(_signs(container, target))
+
+
+def _signs(container: Container, target: Target) -> Iterator[str]:
+    labels = container.attrs["Config"].get("Labels") or {}
+    if labels.get(LABEL) == "true":
+        yield f"label {LABEL}=true"
+    words = container.attrs["Config"].get("Env") or ()
+    environment = dict(each.split("=", 1) for each in words if "=" in each)
+    files = ImageFiles(container)
+    yield from (path for path in marker_paths(target, environment) if files.exists(path))
+    yield from (path for path in marked_paths(environment) if files.contains(path, MARK))

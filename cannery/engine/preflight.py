@@ -16,7 +16,7 @@ from cannery.compat.facts import Compat, Driver
 from cannery.deploy.run_spec import DRIVER, DRIVER_MOUNTS, RunSpec, ascend_runtime, npus
 from cannery.deploy.workload import Workload
 from cannery.engine import client as engine
-from cannery.engine.stand_ins import stand_ins
+from cannery.engine.containers import stand_ins
 from cannery.image.simulated import DRIVER_MARKER
 
 _EMULATORS = {"aarch64": "qemu-aarch64", "x86_64": "qemu-x86_64"}

@@ -18,7 +18,7 @@ from cannery.common.image_names import image_name
 from cannery.common.model import Target
 from cannery.deploy import formats
 from cannery.image import simulated
-from cannery.image.build_context import read_context
+from cannery.image.content_key import read_context
 from cannery.image.environment import (
     ASCEND,
     CONSTRAINT_VARIABLES,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks a package index for the versions of packages, with pip.
+"""Asks a package index for the versions of packages, with pip, and checks what is to be upgraded.
 
 pip uses the configured mirrors, proxies, certificates and credentials, and lists only wheels that
 the given interpreter can install, without yanked versions.
@@ -9,16 +9,24 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
+from packaging.requirements import InvalidRequirement
 from packaging.version import InvalidVersion, Version
 
 from cannery.common import console
-from cannery.common.errors import EngineError, Problem
+from cannery.common.errors import EngineError, MatrixError, Problem, UsageError, closest
+from cannery.common.files import read_text
+from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.process import run
+from cannery.common.specifiers import normal_name, parse_requirement, parse_requirements
 from cannery.common.wheels import platforms
+from cannery.lock.lock_file import parse_lock
+from cannery.lock.requirements import build_requirement_groups, requirement_groups
 from cannery.matrix.index_questions import Question
+from cannery.matrix.project import Project
 
 _SDISTS = ("deepspeed",)
 """Packages without wheels, for which a platform cannot be given."""
@@ -105,3 +113,41 @@ def _versions(listed: str) -> Iterable[Version]:
             yield Version(text.strip())
         except InvalidVersion:
             continue
+
+
+def check_upgrades(project: Project, targets: Iterable[Target], upgrade: Iterable[str]) -> None:
+    """Check that each package of ``upgrade``, a name or a requirement, is in a lock.
+
+    Raises:
+        UsageError: with every one that is not.
+    """
+    if not (wanted := list(upgrade)):
+        return
+    known = {name for target in targets for name in _packages(project, target)}
+    problems = []
+    for text in wanted:
+        try:
+            name = normal_name(parse_requirement(text).name)
+        except InvalidRequirement:
+            what = f"{text!r} is not the name of a package."
+            problems.append(Problem(what=what, fix="Write it as in numpy, or numpy<2."))
+            continue
+        if name not in known:
+            near = closest(name, known)
+            hint = f"Did you mean {near!r}?" if near else ""
+            what = f"no selected target has a package {text!r} in its lock."
+            problems.append(Problem(what=what, fix=hint))
+    if problems:
+        raise UsageError(problems)
+
+
+def _packages(project: Project, target: Target) -> Iterator[str]:
+    """The packages of a target: those that it requires, and all in its lock."""
+    groups = (requirement_groups(target), build_requirement_groups(target))
+    for texts in (texts for each in groups for texts in each.values()):
+        yield from (normal_name(each.name) for each in parse_requirements(texts))
+    for path in (project.lock(target), project.build_requirements_lock(target)):
+        if path.exists():
+            # A line that is wrong is told when the target is locked.
+            with suppress(MatrixError):
+                yield from (wheel.name for wheel in parse_lock(read_text(path)).wheels)

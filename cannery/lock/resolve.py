@@ -16,8 +16,8 @@ from cannery.common.files import read_text
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.wheels import MACHINES, WheelPlatform
-from cannery.lock.hashes import Pinned, exact, nearest, platform_options
 from cannery.lock.lock_file import INPUTS, parse_lock, with_files
+from cannery.lock.locked_files import Pinned, exact, nearest, platform_options
 from cannery.lock.requirements import (
     build_inputs_digest,
     build_requirement_groups,

@@ -19,7 +19,7 @@ from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_files
 from cannery.matrix.versions import Use, VersionChange, rewrite
-from cannery.registry.located import digest_of_tag
+from cannery.registry.client import digest_of_tag
 
 
 def update_bases(project: Project, *, building: str, write: bool, ca: Path | None) -> None:

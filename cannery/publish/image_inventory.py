@@ -12,8 +12,8 @@ from cannery.common.errors import EngineError, MatrixError, Problem
 from cannery.common.model import Target
 from cannery.common.outside import parse_json
 from cannery.engine import containers
+from cannery.engine.containers import stand_ins_in
 from cannery.engine.images import ImageFiles
-from cannery.engine.stand_ins import stand_ins_in
 from cannery.image.vendor_image import LABEL
 from cannery.lock.lock_file import Lock, parse_lock
 from cannery.publish.inventory import (

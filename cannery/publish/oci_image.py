@@ -24,13 +24,26 @@ from cannery.image.content_key import LABEL
 from cannery.image.render import NAMESPACE
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
-from cannery.publish import attestation
+from cannery.publish.bills import spdx
 from cannery.publish.image_inventory import image_inventory
 from cannery.publish.inventory import Inventory
 from cannery.publish.policy import Publishing
-from cannery.publish.provenance import LOCAL_BUILDER, Builder, Inputs, Source, UsedBase, slsa
+from cannery.publish.provenance import (
+    LOCAL_BUILDER,
+    SLSA,
+    SPDX,
+    Builder,
+    Inputs,
+    Source,
+    UsedBase,
+    attestation_manifest,
+    encoded,
+    index_entry,
+    slsa,
+    statement,
+    subject_name,
+)
 from cannery.publish.pushable import Candidate
-from cannery.publish.sbom import spdx
 from cannery.publish.transaction import ImagePush, PushedImage
 from cannery.registry.client import Repository
 from cannery.registry.image_archive import Blobs, Packed, opener
@@ -133,11 +146,11 @@ def _content(
 ) -> OciContent:
     target = each.candidate.target
     tag = publishing.immutable_tag(target.id, each.candidate.key, simulate=each.candidate.simulated)
-    manifest, attested = attestation.attestation_manifest(
+    manifest, attested = attestation_manifest(
         each.manifest.digest, _statements(project, str(repository), tag, each)
     )
-    statements = Document(media_type=MANIFEST, content=attestation.encoded(manifest))
-    entry = attestation.index_entry(each.manifest.digest, manifest)
+    statements = Document(media_type=MANIFEST, content=encoded(manifest))
+    entry = index_entry(each.manifest.digest, manifest)
     attesting = statements.descriptor(ATTESTED, **entry["annotations"])
     layers = [
         Blob(descriptor=layer.blob, content=opener(layer.path)) for layer in each.packed.layers
@@ -197,10 +210,10 @@ def _statements(
         ),
         builder(finished=each.created),
     )
-    name = attestation.subject_name(repository, tag, target.platform)
+    name = subject_name(repository, tag, target.platform)
     return [
-        attestation.statement(name, digest, attestation.SPDX, bill),
-        attestation.statement(name, digest, attestation.SLSA, made),
+        statement(name, digest, SPDX, bill),
+        statement(name, digest, SLSA, made),
     ]
 
 

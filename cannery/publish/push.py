@@ -19,9 +19,10 @@ from cannery.common.urls import is_loopback
 from cannery.deploy.run_spec import no_device
 from cannery.engine import client as engine
 from cannery.matrix.project import Project
-from cannery.publish import attestation, cosign
+from cannery.publish import cosign
 from cannery.publish.oci_image import PackedImage, image_push, pack_image, platform_indexes
 from cannery.publish.policy import Publishing
+from cannery.publish.provenance import SLSA, SPDX
 from cannery.publish.pushable import PushOptions, candidates
 from cannery.publish.transaction import PushedImage, PushHooks, Transaction, images_in
 from cannery.registry.client import Repository
@@ -37,14 +38,13 @@ from cannery.registry.records import (
     read_records,
     to_text,
 )
-from cannery.verify.check_files import components
-from cannery.verify.run_checks import Subject, verify
+from cannery.verify.run_checks import Subject, components, verify
 from cannery.verify.verification import results, to_brief
 
 SMOKE = ("os", "python", "torch", "mindspore")
 """The components whose checks run again on the image that was pulled from the registry."""
 
-_NAMES = {attestation.SPDX: "sbom", attestation.SLSA: "provenance"}
+_NAMES = {SPDX: "sbom", SLSA: "provenance"}
 
 Smoke = Callable[[PackedImage, str], None]
 """Tries out a pulled image, given its local id."""

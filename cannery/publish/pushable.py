@@ -18,8 +18,8 @@ from cannery.common.errors import CanneryError, OutOfSyncError, Problem, Publish
 from cannery.common.image_names import image_name
 from cannery.common.model import DeviceKind, Target
 from cannery.common.references import digest_in, full_reference
+from cannery.engine.containers import stand_ins
 from cannery.engine.images import local_images
-from cannery.engine.stand_ins import stand_ins
 from cannery.fetch.fetching import foresee
 from cannery.image.content_key import bases_of
 from cannery.image.layers import Layer, layers_of
@@ -27,8 +27,8 @@ from cannery.lock.lock_file import Lock, read_lock
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions, TransferOptions
 from cannery.publish import cosign
-from cannery.registry.located import is_index
-from cannery.verify.stored_report import report_text
+from cannery.registry.client import is_index
+from cannery.verify.results import report_text
 
 _SHOWN = 5
 """How many targets of a base are named."""

@@ -28,19 +28,17 @@ from cannery.common.model import Target
 from cannery.common.printable import json_text, one_line
 from cannery.engine import client as engine
 from cannery.engine.simulator import Simulated, simulate
+from cannery.fetch.artifacts import needed_files
 from cannery.fetch.fetching import provide
-from cannery.fetch.needed_files import needed_files
-from cannery.image.build_context import read_context
-from cannery.image.content_key import LABEL
+from cannery.image.content_key import LABEL, read_context
 from cannery.image.simulator_spec import INPUTS
 from cannery.matrix.files import MATRIX
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
 from cannery.options import BuildOptions, TransferOptions
 from cannery.publish.image_contents import layer_names
-from cannery.publish.layer_files import FileChange, file_changes
-from cannery.publish.originals import Layers, Original, local_files
-from cannery.verify.recording import state_inputs
+from cannery.publish.originals import FileChange, Layers, Original, file_changes, local_files
+from cannery.verify.verified import state_inputs
 
 _SIMULATOR = [f"packages/ascend-sim/{name}" for name in INPUTS]
 

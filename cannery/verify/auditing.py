@@ -18,14 +18,12 @@ from cannery.deploy.run_spec import RunSpec, no_device
 from cannery.engine import containers
 from cannery.engine.containers import hardware
 from cannery.matrix.project import Project
-from cannery.verify.audit.config import ImageConfig, Origin
-from cannery.verify.audit.found import Found
+from cannery.verify.audit.found import Found, ImageConfig, Origin
 from cannery.verify.audit.judge import judge_image
 from cannery.verify.audit.own_checks import OwnCheck, judge_ran, left_out
 from cannery.verify.audit.profiles import Profile, judge_profile
 from cannery.verify.audit.reports import describe, record_of
 from cannery.verify.audit.result import NO_FACTS, Audit, Result, Standing
-from cannery.verify.check_files import folder_of_checks, needed
 from cannery.verify.devices import cards_of_spec, device_for
 from cannery.verify.probing import (
     NoFactsError,
@@ -34,7 +32,7 @@ from cannery.verify.probing import (
     read_config,
     run_check,
 )
-from cannery.verify.run_checks import image_tests_in, pytest_in
+from cannery.verify.run_checks import folder_of_checks, image_tests_in, needed, pytest_in
 from cannery.verify.verification import Check, LeftOut
 
 _STANDINGS = {

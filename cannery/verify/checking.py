@@ -13,10 +13,10 @@ from cannery.common.errors import Problem, VerificationError
 from cannery.common.files import write_files
 from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import RunSpec
-from cannery.engine.stand_ins import stand_ins
+from cannery.engine.containers import stand_ins
 from cannery.matrix.project import Project
+from cannery.verify.results import report_path
 from cannery.verify.run_checks import Subject, verify
-from cannery.verify.stored_report import report_path
 from cannery.verify.verification import Verification, to_brief, to_text
 
 

@@ -15,8 +15,7 @@ from cannery.deploy.run_spec import VISIBLE_TO_CANN
 from cannery.engine import client as engine
 from cannery.engine import containers
 from cannery.engine.images import ImageFiles
-from cannery.verify.audit.config import ImageConfig, config_of
-from cannery.verify.audit.found import Found, parse_probe
+from cannery.verify.audit.found import Found, ImageConfig, config_of, parse_probe
 from cannery.verify.audit.own_checks import OwnCheck, Ran
 
 PROBE_SECONDS = 300.0

@@ -15,8 +15,7 @@ import pytest
 from cannery.common.files import write_files
 from cannery.matrix.project import Project
 from cannery.registry import records
-from cannery.verify.recording import state_keys
-from cannery.verify.verified import Verified, path_of, to_text
+from cannery.verify.verified import Verified, path_of, state_keys, to_text
 from tests.cli.checkout import Checkout
 from tests.unit.catalogues import BARE as NO_DEVICE
 from tests.unit.catalogues import NPU, release

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from cannery.image.build_context import read_context, with_mode
+from cannery.image.content_key import read_context, with_mode
 from cannery.matrix.project import Project
 
 DOCKERFILE = "FROM scratch\nCOPY --from=cannery . /\n"

@@ -22,7 +22,7 @@ from cannery.common.image_names import image_name
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.engine.base import building_architecture
-from cannery.image.origin_labels import BASES, origin_labels
+from cannery.image.record import BASES, origin_labels
 from cannery.matrix.project import Project
 
 from .bases import base_image

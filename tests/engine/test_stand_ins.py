@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 
-from cannery.engine.stand_ins import stand_ins
+from cannery.engine.containers import stand_ins
 
 from .conftest import Built
 

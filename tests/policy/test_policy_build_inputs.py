@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.model import Target
-from cannery.image.build_context import context_names
+from cannery.image.content_key import context_names
 from cannery.image.simulated import ARGUMENT
 from cannery.matrix.project import Project
 from tests.policy.dockerfile import CHOSEN, Dockerfile, assignments, parse

@@ -10,8 +10,7 @@ import pytest
 from cannery.catalog.gather import gather
 from cannery.catalog.readme import inserted, table
 from cannery.matrix.project import VERIFIED, Project
-from cannery.verify.recording import state_keys
-from cannery.verify.verified import path_of, read_verified
+from cannery.verify.verified import path_of, read_verified, state_keys
 from tests.policy.test_policy_sources import LONGEST_FILE, ROOT, SPDX, read, sources
 
 FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("cannery/catalog/")]

@@ -70,7 +70,7 @@ def test_json_that_people_read_has_escapes() -> None:
         "image/bake_file.py": "a file for buildx, which takes escapes for something else",
         "image/render.py": "target.json, of matrix.yaml",
         "matrix/siblings.py": "a word for matrix.yaml",
-        "publish/attestation.py": "bytes that are hashed",
+        "publish/provenance.py": "bytes that are hashed",
     }
     found = {
         name

@@ -12,7 +12,7 @@ from typing import Any
 
 import requests
 
-from cannery.publish.attestation import (
+from cannery.publish.provenance import (
     CONFIG,
     MANIFEST,
     attestation_manifest,

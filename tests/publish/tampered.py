@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import requests
 
-from cannery.publish.attestation import digest_of, encoded
+from cannery.publish.provenance import digest_of, encoded
 from cannery.registry.image_archive import decompressed
 from cannery.registry.oci import MANIFESTS
 

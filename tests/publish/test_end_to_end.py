@@ -23,7 +23,7 @@ from cannery.matrix.project import Project
 from cannery.registry.client import Repository
 from cannery.registry.http import PATIENCE
 from cannery.registry.records import Record, read_records
-from cannery.verify.stored_report import report_path
+from cannery.verify.results import report_path
 from tests.engine.engines import engine
 
 from .servers import PASSWORD, USER, Authority, Server, registry

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import ArtifactError, EngineError
-from cannery.registry import located
-from cannery.registry.located import digest_of_tag, locate
+from cannery.registry import client
+from cannery.registry.client import digest_of_tag, locate
 
 from .conftest import HURRIED
 from .servers import Server, free_port, registry
@@ -22,7 +22,7 @@ ABSENT = "sha256:" + "00" * 32
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(located, "_BRIEF", HURRIED)
+    monkeypatch.setattr(client, "_BRIEF", HURRIED)
 
 
 @pytest.fixture

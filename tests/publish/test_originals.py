@@ -12,7 +12,7 @@ import pytest
 
 from cannery.common.errors import CanneryError, EngineError, UsageError
 from cannery.image.content_key import LABEL
-from cannery.image.origin_labels import origin_labels
+from cannery.image.record import origin_labels
 from cannery.matrix.project import Project
 from cannery.publish import originals
 from cannery.publish.originals import Original, find_original

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from cannery.matrix.project import Project
-from cannery.verify.audit.config import ImageConfig
-from cannery.verify.audit.found import Found, parse_probe
+from cannery.verify.audit.found import Found, ImageConfig, parse_probe
 from cannery.verify.audit.judge import judge_image
 from cannery.verify.audit.result import Result
 from tests.unit.described import described_folder

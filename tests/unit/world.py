@@ -30,9 +30,8 @@ from cannery.image.bake_file import ImageBuild
 from cannery.image.render import Renderer
 from cannery.options import BuildOptions
 from cannery.publish import pushable
-from cannery.verify.check_files import checks_digest
 from cannery.verify.checking import ImageChecks
-from cannery.verify.run_checks import Subject
+from cannery.verify.run_checks import Subject, checks_digest
 from cannery.verify.verification import DeviceRun, Verification
 from tests.unit.matrices import DIGEST, Checkout, edited, make_checkout
 from tests.unit.verifications import PASSED

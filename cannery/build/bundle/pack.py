@@ -27,12 +27,12 @@ from cannery.engine.builder import find_builder, forget_cann
 from cannery.engine.client import bridge_address
 from cannery.engine.images import local_images, put_into_engine
 from cannery.engine.simulator import Simulated, simulate
-from cannery.fetch.needed_files import needed_files
+from cannery.fetch.artifacts import needed_files
 from cannery.lock.lock_file import read_lock
 from cannery.lock.requirements import wheel_platform
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
-from cannery.verify.recording import state_keys
+from cannery.verify.verified import state_keys
 
 ARTIFACTS = "artifacts"
 CHECKOUT = "checkout"

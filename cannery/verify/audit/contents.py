@@ -10,8 +10,7 @@ from cannery.common.model import MACHINE_OF
 from cannery.common.specifiers import normal_name, parse_requirement
 from cannery.compat.facts import Compat
 from cannery.verify.audit.cann import Cann
-from cannery.verify.audit.config import ImageConfig
-from cannery.verify.audit.found import Found
+from cannery.verify.audit.found import Found, ImageConfig
 from cannery.verify.audit.result import Result, Standing
 
 ENV_ONLY = "vllm-ascend#9141, #12059, #14955"

@@ -11,8 +11,7 @@ from packaging.version import InvalidVersion, Version
 
 from cannery.common.specifiers import normal_name
 from cannery.image.environment import CONSTRAINT_VARIABLES
-from cannery.verify.audit.config import ImageConfig, Origin
-from cannery.verify.audit.found import Found
+from cannery.verify.audit.found import Found, ImageConfig, Origin
 from cannery.verify.audit.result import Result, Standing
 
 _COMPILED_FOR_EACH_OTHER = ("torch", "torch-npu", "mindspore")

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 from cannery.common.cann import CannRelease
 from cannery.compat.facts import Compat
-from cannery.verify.audit.config import ImageConfig
 from cannery.verify.audit.contents import judge_contents
-from cannery.verify.audit.found import Found
+from cannery.verify.audit.found import Found, ImageConfig
 from cannery.verify.audit.inherited import judge_inherited
 from cannery.verify.audit.result import Result
 from cannery.verify.audit.versions import judge_versions

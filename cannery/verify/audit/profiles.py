@@ -11,8 +11,7 @@ from pathlib import Path
 from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean
 from cannery.common.outside import whole_number
 from cannery.common.yaml_reader import Section, read_yaml
-from cannery.verify.audit.config import ImageConfig
-from cannery.verify.audit.found import Found, User
+from cannery.verify.audit.found import Found, ImageConfig, User
 from cannery.verify.audit.result import Result, Standing
 
 OWN_FILE = Path(__file__).with_name("profiles.yaml")

@@ -12,8 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from cannery.common.columns import columns
 from cannery.common.model import MACHINE_OF
 from cannery.common.printable import json_text, printable
-from cannery.verify.audit.config import ImageConfig, Origin
-from cannery.verify.audit.found import Found
+from cannery.verify.audit.found import Found, ImageConfig, Origin
 from cannery.verify.audit.result import Audit, Result, Standing
 
 _SHOWN = (Standing.BROKEN, Standing.UNKNOWN, Standing.NOT_OURS, Standing.NOTE)

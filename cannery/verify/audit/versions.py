@@ -22,8 +22,7 @@ from cannery.compat.finding import Finding, Verdict
 from cannery.compat.nearest import nearest
 from cannery.compat.rules import judge
 from cannery.verify.audit.cann import Cann
-from cannery.verify.audit.config import ImageConfig
-from cannery.verify.audit.found import Found
+from cannery.verify.audit.found import Found, ImageConfig
 from cannery.verify.audit.result import NOT_ASCEND, Result, Standing
 
 _STANDINGS = {

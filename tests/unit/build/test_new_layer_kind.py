@@ -45,7 +45,7 @@ from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
 from cannery.build.plan import change_of
-from cannery.build.shard import target_cost
+from cannery.build.ci_jobs import target_cost
 from cannery.catalog.figure import figure
 
 project = Project(root=Path(sys.argv[1]))

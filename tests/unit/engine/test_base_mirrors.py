@@ -15,7 +15,7 @@ from cannery.common.errors import EngineError
 from cannery.engine.base import Bases, Notes, base_names, expected_base
 from cannery.engine.builder import Builder
 from cannery.engine.images import LocalImage
-from cannery.image.origin_labels import bases_labels, used_bases
+from cannery.image.record import bases_labels, used_bases
 from cannery.matrix.distributions import load_distributions
 
 DIGEST = "sha256:" + "ab" * 32

@@ -29,7 +29,7 @@ def archive(path: Path) -> str:
 def test_an_archive_is_compared_before_it_is_unpacked(tmp_path: Path) -> None:
     path, folder = tmp_path / "top-1.2.tar.gz", tmp_path / "layer" / "opt" / "top"
     digest = archive(path)
-    argv = ["python3", CONTEXT / "unpack-archive", path]
+    argv: list[str | Path] = ["python3", CONTEXT / "unpack-archive", path]
     done = subprocess.run([*argv, "ab" * 32, folder], capture_output=True, text=True, check=False)
     said = f"ERROR: {path.name} has the sha256 {digest}, and {'ab' * 32} is expected.\n"
     assert (done.returncode, done.stderr) == (1, said)
@@ -50,7 +50,7 @@ def test_what_the_last_layer_has(tmp_path: Path, simulated: str) -> None:
     program = (CONTEXT / "install-guard").read_text(encoding="utf-8")
     here = write(tmp_path / "install-guard", program.replace("/layer", f"{tmp_path}/layer"))
     site = "/usr/local/lib/python3.9/dist-packages"
-    words = ["bash", here, site, CONTEXT, tmp_path / "files", lock, simulated]
+    words: list[str | Path] = ["bash", here, site, CONTEXT, tmp_path / "files", lock, simulated]
     subprocess.run(words, check=True)
     layer = tmp_path / "layer"
     share = "usr/local/share/cannery"

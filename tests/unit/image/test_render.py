@@ -14,7 +14,7 @@ import pytest
 from cannery.common.errors import FileError, MatrixError
 from cannery.common.model import Target
 from cannery.common.wheels import VendorWheel
-from cannery.image.build_context import read_context
+from cannery.image.content_key import read_context
 from cannery.image.drift import MADE
 from cannery.image.render import Renderer
 from tests.unit.matrices import CHECKOUT, MATRIX, Checkout, edited, lock_for, make_checkout

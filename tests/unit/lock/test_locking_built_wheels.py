@@ -11,10 +11,10 @@ import pytest
 
 from cannery.common.errors import MatrixError, UsageError
 from cannery.common.package_index import PackageIndex
+from cannery.lock.index_versions import check_upgrades
 from cannery.lock.lock_file import INPUTS
 from cannery.lock.requirements import build_inputs_digest
 from cannery.lock.resolve import lock_build_requirements, lock_target, write_locks
-from cannery.lock.upgrades import check_upgrades
 from tests.unit.built_wheels import built_checkout
 from tests.unit.matrices import Checkout
 from tests.unit.uv_standin import put_in_place

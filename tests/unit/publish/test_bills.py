@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import EngineError, FileError, UsageError
-from cannery.publish.attestation import (
+from cannery.publish.bills import bills, published_bills
+from cannery.publish.provenance import (
     SLSA,
     SPDX,
     attestation_manifest,
@@ -19,7 +20,6 @@ from cannery.publish.attestation import (
     index_entry,
     statement,
 )
-from cannery.publish.bills import bills, published_bills
 from cannery.registry.oci import INDEX, MANIFEST, digest_of
 from cannery.registry.records import path_of, to_text
 from tests.unit.http_servers import Handler, answering

@@ -8,7 +8,7 @@ import tarfile
 
 import pytest
 
-from cannery.publish.layer_files import (
+from cannery.publish.originals import (
     ONLY_ORIGINAL,
     ONLY_REBUILT,
     Entries,

@@ -26,8 +26,7 @@ from cannery.engine.simulator import Simulated
 from cannery.image.content_key import LABEL
 from cannery.options import TransferOptions
 from cannery.publish import reproducing
-from cannery.publish.layer_files import ONLY_ORIGINAL, FileChange, read_layer
-from cannery.publish.originals import Layers, Original
+from cannery.publish.originals import ONLY_ORIGINAL, FileChange, Layers, Original, read_layer
 from cannery.publish.reproducing import Reproduction, reproduce
 from tests.unit.archives import Saved, layer, pieces
 from tests.unit.changes import SIM, commit, git

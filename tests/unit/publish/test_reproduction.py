@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from cannery.publish.layer_files import FileChange
+from cannery.publish.originals import FileChange
 from cannery.publish.reproducing import (
     BuiltLayer,
     Reproduction,

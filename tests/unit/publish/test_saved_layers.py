@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from cannery.common.errors import EngineError
-from cannery.publish.layer_files import blob_layer, saved_layers
+from cannery.publish.originals import blob_layer, saved_layers
 from tests.unit.archives import COMPRESSED, Saved, layer, pieces, tar
 
 SAVED = Saved(layers=(layer("base"), layer("own")), labels={})

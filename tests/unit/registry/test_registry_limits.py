@@ -17,10 +17,9 @@ from requests.exceptions import ConnectTimeout
 from cannery.common import http
 from cannery.common.errors import CanneryError
 from cannery.publish.originals import read_image
-from cannery.registry.client import Repository
+from cannery.registry.client import Repository, is_index
 from cannery.registry.errors import RegistryError, UnreachableError
 from cannery.registry.http import PATIENCE
-from cannery.registry.located import is_index
 from cannery.registry.oci import CONFIG, MANIFEST, Descriptor, Document, manifest_contents
 from tests.unit.http_servers import Handler, answering
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cannery.verify.audit.config import Origin, config_of
+from cannery.verify.audit.found import Origin, config_of
 from cannery.verify.audit.inherited import judge_inherited
 from cannery.verify.audit.result import Standing
 from tests.unit.audits import DERIVED, FOREIGN, OURS, TARGET, dists, found_with

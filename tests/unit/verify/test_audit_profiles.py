@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import UsageError
-from cannery.verify.audit.config import ImageConfig
-from cannery.verify.audit.found import Found, User
+from cannery.verify.audit.found import Found, ImageConfig, User
 from cannery.verify.audit.profiles import (
     OWN_FILE,
     judge_profile,

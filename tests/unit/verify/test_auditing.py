@@ -17,8 +17,7 @@ from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import RunSpec, simulated_device
 from cannery.engine import containers
 from cannery.verify import auditing, devices
-from cannery.verify.audit.config import ImageConfig
-from cannery.verify.audit.found import Found
+from cannery.verify.audit.found import Found, ImageConfig
 from cannery.verify.audit.own_checks import OwnCheck, Ran
 from cannery.verify.audit.profiles import OWN_FILE, read_profiles
 from cannery.verify.audit.result import Audit, Result, Standing

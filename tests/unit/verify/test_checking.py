@@ -16,8 +16,8 @@ from cannery.common.model import DeviceKind, Target
 from cannery.deploy.run_spec import RunSpec, no_device, simulated_device
 from cannery.matrix.project import Project
 from cannery.verify import checking
+from cannery.verify.results import report_path, report_text
 from cannery.verify.run_checks import Subject
-from cannery.verify.stored_report import report_path, report_text
 from cannery.verify.verification import Check, DeviceRun, Verification
 from tests.unit.matrices import load
 

@@ -19,8 +19,8 @@ from cannery.engine import containers
 from cannery.engine.images import LocalImage
 from cannery.matrix.project import Project
 from cannery.verify import checking
+from cannery.verify.results import report_text
 from cannery.verify.run_checks import Subject, checks_in
-from cannery.verify.stored_report import report_text
 from cannery.verify.verification import Verification
 from tests.unit.matrices import CHECKOUT, load, lock_for
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from cannery.common.model import DeviceKind
-from cannery.verify.check_files import ALWAYS, components, listed, needed
-from cannery.verify.run_checks import PLUGIN
+from cannery.verify.run_checks import ALWAYS, PLUGIN, components, listed, needed
 from tests.unit.audits import PROJECT, RECORD
 
 MINE = '''\

@@ -16,10 +16,9 @@ from cannery.build.plan import Action
 from cannery.common.errors import MatrixError, VerificationError
 from cannery.common.files import write_files
 from cannery.common.model import DeviceKind
-from cannery.verify import recording
-from cannery.verify.recording import record, state_keys
+from cannery.verify import verified
 from cannery.verify.results import Basis, Result, known_results
-from cannery.verify.verified import Verified, path_of, read_verified
+from cannery.verify.verified import Verified, path_of, read_verified, record, state_keys
 from tests.unit.publications import sha
 from tests.unit.verifications import NOT_RUN, REPORT
 from tests.unit.world import BOTH, World, make_world
@@ -123,7 +122,7 @@ def test_the_results_of_runs_at_once_are_all_kept(
         time.sleep(0.2)
         return found
 
-    monkeypatch.setattr(recording, "read_verified", slowly)
+    monkeypatch.setattr(verified, "read_verified", slowly)
     project = world.checkout.project
     both = [replace(REPORT, runs=REPORT.runs[:1], simulated=each) for each in (False, True)]
     with ThreadPoolExecutor() as pool:
