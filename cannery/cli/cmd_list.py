@@ -18,7 +18,7 @@ from cannery.common.option import option
 from cannery.common.printable import json_text
 from cannery.compat import Compat
 from cannery.compat.lifetimes import UNKNOWN, end_of_life, lifetimes_of
-from cannery.fetch.artifacts import Missing, needed_origins
+from cannery.fetch.needed_files import Missing, needed_origins
 from cannery.fetch.needs import Need, Supply, real_needs, summary
 from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions

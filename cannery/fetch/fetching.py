@@ -18,9 +18,10 @@ from cannery.common.model import Target
 from cannery.common.package_index import package_index
 from cannery.common.sources import CannSource, File
 from cannery.common.threads import workers
-from cannery.fetch.artifacts import CANN, advice, check_artifacts, needed_files
+from cannery.fetch.artifacts import advice, check_artifacts
 from cannery.fetch.fetcher import Fetched, Fetcher, Terms
 from cannery.fetch.http import Client, Timeouts
+from cannery.fetch.needed_files import CANN, needed_files
 from cannery.fetch.needs import Lacks, Need, real_needs
 from cannery.fetch.store import Store, store_folder
 from cannery.fetch.transfer import Screen, screen

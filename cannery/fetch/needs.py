@@ -13,7 +13,7 @@ from cannery.common.columns import columns, size_text
 from cannery.common.errors import Problem, counted
 from cannery.common.model import Target
 from cannery.common.sources import File
-from cannery.fetch.artifacts import needed_files
+from cannery.fetch.needed_files import needed_files
 
 _UNKNOWN = "not published"
 _LISTED = 20

@@ -16,7 +16,7 @@ from cannery.common.model import Target
 from cannery.common.outside import parse_json
 from cannery.common.references import digest_in
 from cannery.common.sources import CannSource
-from cannery.fetch.artifacts import cann_files
+from cannery.fetch.needed_files import cann_files
 from cannery.image.bake_file import StageBuild
 from cannery.image.layers import Layer, LayerKind
 

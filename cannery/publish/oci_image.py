@@ -24,7 +24,6 @@ from cannery.image.content_key import LABEL
 from cannery.image.render import NAMESPACE
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
-from cannery.publish.bills import spdx
 from cannery.publish.image_inventory import image_inventory
 from cannery.publish.inventory import Inventory
 from cannery.publish.policy import Publishing
@@ -44,6 +43,7 @@ from cannery.publish.provenance import (
     subject_name,
 )
 from cannery.publish.pushable import Candidate
+from cannery.publish.sbom import spdx
 from cannery.publish.transaction import ImagePush, PushedImage
 from cannery.registry.client import Repository
 from cannery.registry.image_archive import Blobs, Packed, opener

@@ -22,8 +22,8 @@ from cannery.common.bases import Base
 from cannery.common.model import MACHINE_OF, Target
 from cannery.image.record import source_uri
 from cannery.lock.lock_file import LockedWheel
-from cannery.publish.bills import package_url
 from cannery.publish.inventory import Inventory, Origin
+from cannery.publish.sbom import package_url
 
 BUILD_TYPE = "urn:cannery:build:v1"
 """The name of the build type, which docs/provenance.md describes."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known about checks of a target: reports of this checkout, recorded and released results."""
+"""What is known of the checks of a target: reports of this checkout, and what was recorded."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ import pytest
 from cannery.common.model import Target
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
-from cannery.publish.bills import spdx
 from cannery.publish.inventory import Inventory, Origin, Package, vendor_packages, wheels
 from cannery.publish.provenance import SLSA, SPDX, Builder, Inputs, Source, UsedBase, slsa
+from cannery.publish.sbom import spdx
 from tests.engine.engines import registry
 from tests.unit.described import described_folder
 

@@ -11,9 +11,9 @@ import requests
 
 from cannery.image.render import NAMESPACE
 from cannery.matrix.project import Project
-from cannery.publish.bills import spdx
 from cannery.publish.inventory import Inventory, Origin, Package
 from cannery.publish.provenance import SPDX
+from cannery.publish.sbom import spdx
 from cannery.registry.records import path_of, to_text
 from tests.publish import small
 from tests.publish.servers import PASSWORD, USER

@@ -13,8 +13,8 @@ from cannery.common.errors import ArtifactError
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.engine.simulator import simulate, simulated
-from cannery.fetch.artifacts import CANN, needed_files
 from cannery.fetch.fetching import UNFETCHED, Provided, foresee, provide
+from cannery.fetch.needed_files import CANN, needed_files
 from cannery.options import BuildOptions, TransferOptions
 from tests.fetch.fetches import digest
 from tests.fetch.server import Files, serving

@@ -9,9 +9,9 @@ import pytest
 
 from cannery.common.model import Target
 from cannery.lock.lock_file import parse_lock, read_lock
-from cannery.publish.bills import spdx
 from cannery.publish.inventory import Inventory, Origin, Package, wheels
 from cannery.publish.provenance import Builder, Inputs, Source, UsedBase, slsa
+from cannery.publish.sbom import spdx
 from tests.unit.bills import read_slsa, read_spdx
 from tests.unit.built_wheels import built_checkout
 from tests.unit.matrices import DIGEST, Checkout

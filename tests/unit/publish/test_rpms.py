@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from packageurl import PackageURL
 
-from cannery.publish.bills import package_url
 from cannery.publish.image_inventory import rpm_files, rpm_packages
 from cannery.publish.inventory import Inventory, Origin
+from cannery.publish.sbom import package_url
 
 INSTALLED = """\
 gcc-c++\t12.3.1-30.oe2403\taarch64\tGPLv3+
