@@ -46,14 +46,12 @@ from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
 from cannery.build.plan import change_of
 from cannery.build.ci_jobs import target_cost
-from cannery.catalog.figure import figure
 
 project = Project(root=Path(sys.argv[1]))
 text = (project.root / "matrix.yaml").read_text(encoding="utf-8")
 targets = [*parse_matrix(text, "matrix.yaml").targets.values()]
 found = {target.id: Renderer(project).render(target) for target in targets}
 layers = {name: each.layers for name, each in found.items()}
-figure(targets, layers)
 print(json.dumps({
     "dockerfile": found["full"].files["Dockerfile"],
     "order": [layer.name for layer in layers["full"]][-2:],
