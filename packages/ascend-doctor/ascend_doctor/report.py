@@ -51,7 +51,7 @@ def paragraph(finding: dict[str, Any]) -> str:
     if finding.get("here"):
         lines += [_cut("  " + word("here:   ") + finding["here"])]
     lines += _fold(word("why:    ") + finding["why"], "  ")
-    lines += _fold(word("mend:   ") + finding["mend"], "  ")
+    lines += _fold(word("fix:    ") + finding["mend"], "  ")
     sources = "; ".join(finding["sources"])
     sure = word("sure:   ") + word(finding["sure"])
     return "\n".join([*lines, _cut(f"  {sure}; {word('source')}: {sources}")])

@@ -39,7 +39,7 @@ def test_the_worst_comes_first_and_decides_the_exit_code(
     assert run_doctor(host) == 8
     said = capsys.readouterr().out
     assert said.startswith("error: /dev/hisi_hdc is missing, although there are cards. [device-mi")
-    assert "  mend:   Start the container with --device /dev/hisi_hdc." in said
+    assert "  fix:    Start the container with --device /dev/hisi_hdc." in said
     assert said.endswith("ascend-doctor: 1 error, 1 warning, 1 note.\n")
 
 
