@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options that several commands have, or that other rooms take; each is declared once.
+"""The options that several commands have, or that other folders take; each is declared once.
 
 The options of one command are in its own file, ``cannery/cli/cmd_NAME.py``.
 """

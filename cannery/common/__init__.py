@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every room uses: errors, text for people, files, YAML with places, versions, processes."""
+"""What every folder uses: errors, text for people, files, YAML with places, versions, processes."""
