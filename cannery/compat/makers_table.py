@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from packaging.version import InvalidVersion, Version
 
@@ -24,12 +24,17 @@ _COLUMNS: Mapping[str, Callable[[str], bool]] = {
     "app": lambda head: head.replace("-", " ") == "vllm ascend",
     "triton_ascend": lambda head: "triton" in head,
     "cann": lambda head: "cann" in head,
+    "branch": lambda head: "branch" in head or "分支" in head,
     "torch_npu": lambda head: any(each in head for each in ("torchnpu", "torch_npu", "extension")),
     "torch": lambda head: "pytorch" in head and "extension" not in head,
-    "branch": lambda head: "branch" in head or "分支" in head,
     "pythons": lambda head: head.startswith("python"),
 }
+_PACKAGE = ("package", "安装包")
+"""In the head of the column of wheels, where another has the number of the whole TorchNPU."""
+
 _UNRELEASED = "main"
+_UNPAIRED = re.compile(r"无配套版本|no matching version|n/a|-*", re.IGNORECASE)
+_SERIES = re.compile(r"([0-9]+\.[0-9]+)\.X", re.IGNORECASE)
 _PAIRS = {"torch", "torch_npu", "cann"}
 _BETA = re.compile(r"[(（]?beta[)）]?", re.IGNORECASE)  # noqa: RUF001 - as the table writes it
 
@@ -91,6 +96,8 @@ def read_table(text: str, name: str) -> list[TableRow]:
     for each in rows:
         if not each.texts.keys() >= _PAIRS or each.texts.get("app") == _UNRELEASED:
             continue
+        if any(_UNPAIRED.fullmatch(_plain(each.texts[key])) for key in _PAIRS):
+            continue
         try:
             found.append(_row(each, pythons))
         except (InvalidVersion, ValueError) as error:
@@ -114,7 +121,25 @@ def new_rows(rows: Iterable[TableRow], compat: Compat) -> list[TableRow]:
     for row in compat.pairings:
         pair = (row.torch, row.torch_npu, str(row.cann))
         known |= {(*pair, ""), (*pair, row.app)}
-    return [row for row in rows if (row.torch, row.torch_npu, row.cann, row.app) not in known]
+    return [
+        row
+        for each in rows
+        for row in _of_releases(each, compat)
+        if (row.torch, row.torch_npu, row.cann, row.app) not in known
+    ]
+
+
+def _of_releases(row: TableRow, compat: Compat) -> Iterator[TableRow]:
+    """``row``, or one for each known release of the series that it is for, as 9.1.X."""
+    series = _SERIES.fullmatch(row.cann)
+    if not series:
+        yield row
+        return
+    named = {each.cann for each in (*compat.releases, *compat.pairings)}
+    final = [each for each in named if not (each.is_preview or each.is_interim)]
+    known = [each for each in sorted(final) if str(each).startswith(f"{series[1]}.")]
+    for version in map(str, known) if known else (f"{series[1]}.0",):
+        yield replace(row, cann=version)
 
 
 def _rows(text: str) -> Iterator[_Cells]:
@@ -127,13 +152,25 @@ def _rows(text: str) -> Iterator[_Cells]:
             continue
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if all(map(_RULE.fullmatch, cells)):
-            columns = [_column(each) for each in before]
+            columns = _columns(before)
         elif columns:
             texts = dict(zip(columns, cells, strict=False))
             if "pair" in texts:
                 texts["torch"], _, texts["torch_npu"] = texts["pair"].partition("/")
             yield _Cells(line=number, texts={key: each for key, each in texts.items() if key})
         before = cells
+
+
+def _columns(heads: Sequence[str]) -> list[str]:
+    """What each column has; of several of TorchNPU, one has the versions of its wheels."""
+    names = [_column(each) for each in heads]
+    if names.count("torch_npu") > 1:
+        of_wheels = [any(word in each.lower() for word in _PACKAGE) for each in heads]
+        names = [
+            "product" if name == "torch_npu" and not wheels else name
+            for name, wheels in zip(names, of_wheels, strict=True)
+        ]
+    return names
 
 
 def _column(head: str) -> str:
@@ -143,12 +180,14 @@ def _column(head: str) -> str:
 
 def _row(cells: _Cells, pythons: Mapping[str, str]) -> TableRow:
     torch, torch_npu = (_plain(cells.texts[key]) for key in ("torch", "torch_npu"))
-    app = cells.texts.get("app", "")
+    app, cann = cells.texts.get("app", ""), _plain(cells.texts["cann"])
+    product = _plain(cells.texts.get("product", ""))
+    branch = _plain(cells.texts.get("branch", "")) or (product and f"v{torch}-{product}")
     return TableRow(
         torch=str(Version(torch)),
         torch_npu=str(Version(_BETA.sub("", torch_npu).strip())),
-        cann=str(CannVersion.parse(_plain(cells.texts["cann"]))),
-        branch=_plain(cells.texts.get("branch", "")),
+        cann=cann if _SERIES.fullmatch(cann) else str(CannVersion.parse(cann)),
+        branch=branch,
         pythons=pythons.get(torch, "") or _minors(cells.texts.get("pythons", "")),
         beta=bool(_BETA.search(torch_npu)),
         app=f"vllm-ascend v{Version(app)}" if app else "",

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cannery.common.errors import MatrixError
@@ -41,6 +43,42 @@ VLLM = """\
 | v0.18.0rc1 | v0.18.0 | >= 3.10, < 3.12 | 8.5.1 | 2.9.0 / 2.9.0 | 3.2.0 |
 | main | abc, v0.25.0 tag | >= 3.10, < 3.13 | 9.1.1 | 2.10.0 / 2.10.0.post6 | |
 """
+
+
+NEWEST = """\
+| 组件 | 推荐版本 |
+|---|---|
+| TorchNPU | 2.14.0 |
+
+| TorchNPU版本 | TorchNPU安装包版本 | PyTorch版本 | CANN版本 |
+|---|---|---|---|
+| 26.2.0 | 2.14.0 | 2.14.0 | CANN 9.2.0 |
+| 26.2.0 | 2.13.0 | 2.13.0 | CANN 9.2.0 |
+| 26.2.0 | 2.12.0.post3 | 2.12.0 | CANN 9.2.0 |
+| 26.2.0 | 2.11.0.post3 | 2.11.0 | CANN 9.2.0 |
+| 26.2.0 | 2.10.0.post7 | 2.10.0 | CANN 9.2.0 |
+| 26.2.0 | 2.9.0.post9 | 2.9.0 | CANN 9.2.0 |
+| 26.2.0 | 2.7.1.post11 | 2.7.1 | CANN 9.2.0 |
+| 26.1.1 | 2.12.0.post2 | 2.12.0 | CANN 9.1.X |
+| 26.1.1 | 无配套版本 | 2.8.0 | CANN 9.1.X |
+| 26.0.0 | 2.10.0 | 2.10.0 | CANN 9.0.0 |
+
+表格中“Y”表示兼容。
+
+| TorchNPU | CANN版本 | | |
+|---|---|---|---|
+| | 8.5.X | 9.0.X | 9.1.X |
+| 7.3.X | Y | Y | Y |
+"""
+"""The shape of October 2026: the number of the whole beside that of the wheel, a series of CANN, a
+version that there is not, and a second table on the page."""
+
+NOTES = """\
+| TorchNPU代码分支名称 | PyTorch版本 | TorchNPU版本 | TorchNPU安装包版本 | CANN版本 | Python版本 |
+|---|---|---|---|---|---|
+| v2.12.0-26.2.0 | 2.12.0 | 26.2.0 | 2.12.0.post3 | 9.2.0 | Python3.10.x、Python3.14.x |
+"""
+"""The shape of the release notes."""
 
 
 def lines(text: str) -> list[str]:
@@ -90,3 +128,41 @@ def test_rows_that_cannot_be_read_are_all_named() -> None:
     places = [str(each.where) for each in caught.value.problems]
     assert places == ["table.md:4:1", "table.md:5:1"]
     assert "Correct it in a copy of the table" in str(caught.value)
+
+
+def test_the_table_of_october() -> None:
+    rows = read_table(NEWEST, "table.md")
+    assert [row.torch_npu for row in rows if row.cann == "9.2.0"] == [
+        *("2.14.0", "2.13.0", "2.12.0.post3", "2.11.0.post3", "2.10.0.post7"),
+        *("2.9.0.post9", "2.7.1.post11"),
+    ]
+    assert rows[2].branch == "v2.12.0-26.2.0"
+    assert [row.torch_npu for row in rows if row.cann == "9.1.X"] == ["2.12.0.post2"]
+    assert len(rows) == 9
+
+
+def test_the_table_of_the_release_notes() -> None:
+    [row] = read_table(NOTES, "table.md")
+    assert (row.torch_npu, row.cann, row.pythons) == ("2.12.0.post3", "9.2.0", "3.10-3.14")
+    assert row.branch == "v2.12.0-26.2.0"
+
+
+def test_all_of_these_tables_is_in_compat_yaml() -> None:
+    assert new_rows([*read_table(NEWEST, "a"), *read_table(NOTES, "b")], COMPAT) == []
+
+
+def test_a_series_stands_for_each_of_its_releases() -> None:
+    rows = read_table(NEWEST.replace("2.12.0.post2", "2.12.0.post5"), "table.md")
+    new = new_rows(rows, COMPAT)
+    assert [(row.torch_npu, row.cann) for row in new] == [
+        ("2.12.0.post5", "9.1.0"),
+        ("2.12.0.post5", "9.1.1"),
+    ]
+
+
+def test_before_these_rows_both_tables_bring_all_of_them() -> None:
+    old = [row for row in COMPAT.pairings if "torch-npu-26" not in row.sources[0].name]
+    rows = [*read_table(NEWEST, "a"), *read_table(NOTES, "b")]
+    new = new_rows(rows, replace(COMPAT, pairings=tuple(old)))
+    assert len({row.torch_npu for row in new if row.cann == "9.2.0"}) == 7
+    assert {row.cann for row in new if row.torch_npu == "2.12.0.post2"} == {"9.1.0", "9.1.1"}

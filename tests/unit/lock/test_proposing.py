@@ -11,11 +11,12 @@ import pytest
 from cannery.common.errors import EngineError, FileError, MatrixError
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
+from cannery.compat.makers_table import read_table
 from cannery.lock import proposing
 from cannery.lock.proposing import Proposals, propose
 from cannery.matrix.index_questions import Answers, Question
 from cannery.matrix.project import Project
-from tests.unit.compat.test_makers_table import CHINESE, VLLM
+from tests.unit.compat.test_makers_table import CHINESE, NEWEST, VLLM
 from tests.unit.matrices import OWN_FACTS
 from tests.unit.new_targets import TEXT, answers
 
@@ -117,3 +118,28 @@ def test_a_table_that_cannot_be_had(
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with pytest.raises(error):
         found_in(project, table)
+
+
+def test_the_table_of_a_new_cann_brings_its_pairs_judged_and_locked(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = tmp_path / "compat.yaml"
+    lines = facts.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if not ("torch_npu: " in line and "cann: 9.2.0," in line)]
+    assert len(lines) - len(kept) == 7
+    facts.write_text("".join(kept), encoding="utf-8")
+    table = tmp_path / "COMPATIBILITY.md"
+    table.write_text(NEWEST, encoding="utf-8")
+    versions = [row.torch_npu for row in read_table(NEWEST, "table")]
+    monkeypatch.setattr(proposing, "ask", lambda *_: answers("torch_npu", versions))
+    found = found_in(project, str(table))
+    assert [row.cann for row in found.rows] == ["9.2.0"] * 7
+    new = [each for each in found.proposed if "CANN 9.2.0" in each.what]
+    # The matrix has no torch 2.7.1, which is older than those that it has.
+    assert {each.what.split()[1] for each in new} == {row.torch for row in found.rows} - {"2.7.1"}
+    for each in new:
+        assert each.addition.targets or each.addition.refused or each.problem
+    targets = [name for each in new for name in each.addition.targets]
+    assert {"py311-torch290-cann920", "py311-torch2100-cann920"} <= {*targets}
+    locked = {path.parent.name for path in found.files if path.name == "requirements.lock"}
+    assert {*targets} <= locked
