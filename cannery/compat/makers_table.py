@@ -135,7 +135,7 @@ def _of_releases(row: TableRow, compat: Compat) -> Iterator[TableRow]:
     if not series:
         yield row
         return
-    named = {each.cann for each in (*compat.releases, *compat.pairings)}
+    named = {each.cann for each in compat.releases} | {each.cann for each in compat.pairings}
     final = [each for each in named if not (each.is_preview or each.is_interim)]
     known = [each for each in sorted(final) if str(each).startswith(f"{series[1]}.")]
     for version in map(str, known) if known else (f"{series[1]}.0",):
