@@ -14,12 +14,12 @@ from cannery.common.errors import some_of
 from cannery.common.model import CHIPS
 
 _NAMES = {
-    "910b": r"a2|910b\d?",
-    "a3": r"a3|910c|910_93(\d\d)?",
-    "950": r"a5|950([dp][rt])?(_\d+)?",
+    "910b": r"a2|910b[0-9]?",
+    "a3": r"a3|910c|910_93([0-9][0-9])?",
+    "950": r"a5|950([dp][rt])?(_[0-9]+)?",
     "910": r"910|910(pro)?a",
-    "310p": r"310p\d?",
-    "310b": r"310b\d?",
+    "310p": r"310p[0-9]?",
+    "310b": r"310b[0-9]?",
 }
 
 

@@ -18,3 +18,8 @@ def is_day(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def days_between(first: str, last: str) -> int:
+    """How many days ``last`` is after ``first``, each as in ``2026-11-21``."""
+    return (date.fromisoformat(last) - date.fromisoformat(first)).days

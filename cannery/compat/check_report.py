@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date
 
+from cannery.common.clock import days_between
 from cannery.common.columns import fold
 from cannery.common.errors import counted
 from cannery.compat.check_document import (
@@ -116,8 +116,7 @@ def outdated(sources: Iterable[Source], today: str) -> list[str]:
     for each in sources:
         if each.read and each.read >= newest.get(each.document, each).read:
             newest[each.document] = each
-    day = date.fromisoformat(today)
-    ages = {each: (day - date.fromisoformat(each.read)).days for each in newest.values()}
+    ages = {each: days_between(each.read, today) for each in newest.values()}
     return [
         f"warning: {each.cite} was last read on {each.read}, {days} days ago: "
         "see whether it says more now, and enter that with today as 'read'."

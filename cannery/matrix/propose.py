@@ -67,11 +67,8 @@ def propose(
         f"  torch_npu: {found.torch_npu}",
     ]
     index, index_entries = _torch_index(options, matrix)
-    lines += [f"  torch_index: {index}"] if index else []
-    if choice.apex:
-        lines.append(f"  apex: {choice.apex}")
-    if choice.deepspeed:
-        lines.append(f"  deepspeed: {choice.deepspeed}")
+    more = {"torch_index": index, "apex": choice.apex, "deepspeed": choice.deepspeed}
+    lines += [f"  {key}: {text}" for key, text in more.items() if text]
     entries = [*python_entries, *cann_entries, *index_entries, *_apex(choice, matrix)]
     entries += _plugin(choice.deepspeed, compat, matrix)
     entries.append((("targets",), tuple(lines)))

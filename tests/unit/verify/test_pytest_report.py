@@ -62,7 +62,17 @@ def test_a_report_that_cannot_be_written_fails_the_run(tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_text(MINE, encoding="utf-8")
     report = tmp_path / "missing" / "report.json"
-    argv = [sys.executable, "-B", "-m", "pytest", "-p", PLUGIN, path, "-p", "no:cacheprovider"]
+    argv: list[str | Path] = [
+        sys.executable,
+        "-B",
+        "-m",
+        "pytest",
+        "-p",
+        PLUGIN,
+        path,
+        "-p",
+        "no:cacheprovider",
+    ]
     argv += ["--rootdir", path.parent, "--device", "simulated", "--hosts", "local://"]
     argv += ["--report", report]
     done = subprocess.run(argv, cwd=PROJECT.root, capture_output=True, text=True, check=False)
