@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from tests.browser.site import Site, make_site
 from tests.unit.catalogues import release
@@ -22,15 +22,20 @@ Open = Callable[..., Page]
 follows '#' in the address."""
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def launched(playwright: Playwright) -> Browser:
+    """The browser of this machine."""
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if found is None:
         pytest.fail(f"none of {', '.join(BROWSERS)} is on PATH; 'bash setup.sh' installs one")
     # Chromium has no sandbox for root.
     options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    return playwright.chromium.launch(executable_path=found, args=options)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=options)
+        browser = launched(playwright)
         yield browser
         browser.close()
 

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures what a choice on a page of the catalogue takes: python -m tests.browser.clicks PAGE."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from tests.browser.conftest import launched
+
+CLICK = """async (each) => {
+  const start = performance.now();
+  each.click();
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return performance.now() - start;
+}"""
+"""Milliseconds from a click until the next frame is drawn."""
+
+
+def main(file: Path) -> None:
+    """Choose each value of each row, then none, and print the times until that is drawn."""
+    with sync_playwright() as playwright:
+        page = launched(playwright).new_page()
+        page.goto(file.resolve().as_uri())
+        cards, elements = page.locator(".card").count(), page.locator("*").count()
+        print(f"{cards} images, {elements} elements, {file.stat().st_size:,} bytes")
+        times = [
+            float(value.evaluate(CLICK))
+            for row in page.locator("#rows fieldset").all()
+            for value in [*row.locator("input").all()[1:], row.locator("input").first]
+        ]
+    print(
+        f"{len(times)} choices: median {statistics.median(times):.0f} ms, {max(times):.0f} at most"
+    )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
