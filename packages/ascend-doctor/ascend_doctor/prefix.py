@@ -17,6 +17,8 @@ _AFTER_TIME = r"(?: \d+ \d+)?\]?(?:\s*[-|:]\s*|\s+|$)"
 _STARTS = [
     re.compile(start, re.ASCII)
     for start in (
+        # the files of docker's logs
+        r'\{"log":"',
         # docker compose, torchrun with --log-prefix, mpirun, pdsh
         rf"(?!(?:{_WORDS})\b)(?P<label>[\w.-]{{1,60}})\s+\|\s?(?=\S)",
         r"\[rank(?P<rank>\d+)\]:?\s?",
