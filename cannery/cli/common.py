@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from cannery.cli.command import Given
-from cannery.common.errors import CanneryError, UsageError, kind_of
+from cannery.common.errors import UsageError
 from cannery.common.model import Target
 from cannery.common.option import Declared, OptionSet, declared
 from cannery.matrix.project import Project, select
@@ -44,17 +43,6 @@ def selected(options: TargetOptions, project: Project) -> list[Target]:
         UsageError, MatrixError, FileError: as ``select`` and ``load_matrix``.
     """
     return select(project.matrix(), options.targets, options.where)
-
-
-def raise_errors(errors: Sequence[CanneryError]) -> None:
-    """Raise one error with the problems of all ``errors``, if there are any.
-
-    Raises:
-        CanneryError: of the kind of all of them.
-    """
-    if errors:
-        problems = [problem for error in errors for problem in error.problems]
-        raise kind_of(errors)([*dict.fromkeys(problems)])
 
 
 def with_folder(given: Given, artifacts: Path) -> None:

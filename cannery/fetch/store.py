@@ -80,11 +80,6 @@ class Store:
     root: Path
     hash_of: Callable[[Path], str] = field(default=sha256_of, compare=False)
 
-    @property
-    def looked_at(self) -> tuple[Path, ...]:
-        """The folders that say which files it holds."""
-        return self.root / "sha256", self.root / "opened"
-
     def path(self, sha256: str) -> Path:
         return self.root / "sha256" / sha256[:2] / sha256
 

@@ -41,11 +41,6 @@ _PLATFORMS = ("linux/arm64", "linux/amd64")
 _FLAVOURS = {str(each): each for each in (Flavour.DEVEL, Flavour.RUNTIME)}
 """Those that a target can name; APP follows from its application."""
 
-_FROM_SCHEMA_1 = (
-    "Rename 'tools' to 'build_base', 'stacks' to 'applications' and 'stack' to 'application', "
-    "then write 'schema: 2'."
-)
-
 
 def load_matrix(path: Path) -> Matrix:
     """Read the matrix in ``path`` and judge its targets by the compat.yaml in the same folder.
@@ -91,7 +86,7 @@ def matrix_of(top: Section, compat: Compat | None, facts: Compat | None = None) 
     """
     schema = top.text("schema")
     if schema == "1":
-        top.wrong("schema", "this version of cannery reads schema 2 only.", _FROM_SCHEMA_1)
+        top.wrong("schema", "this version of cannery reads schema 2 only.")
         top.problems.raise_if_any()
     elif schema not in ("2", ""):
         top.wrong("schema", "this version of cannery reads schema 2 only.")

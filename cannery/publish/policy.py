@@ -149,10 +149,6 @@ def _rule(section: Section, name: str, needs: set[str]) -> str:
     return rule
 
 
-def _owner(section: Section, key: str, matrix: Matrix) -> Target | None:
-    return section.choose(key, dict(matrix.targets), "target")
-
-
 def _aliases(top: Section, matrix: Matrix) -> dict[str, str]:
     section = top.section("aliases", required=False)
     if section is None:

@@ -21,9 +21,6 @@ from cannery.verify.audit.own_checks import OwnCheck, Ran
 PROBE_SECONDS = 300.0
 """The time for the probe, which starts a few programs of CANN; emulated, they are slow."""
 
-NO_PYTHON = "cannery-sh: "
-"""How the lines begin that a container without Python prints in place of a program's."""
-
 _GRACE = 30.0
 """Seconds after the end of a check's time in which its last words are waited for."""
 

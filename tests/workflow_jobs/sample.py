@@ -9,7 +9,7 @@ FILES = (
     "tests/unit/test_import_direction.py",
     "tests/campaign/test_campaign.py",
     "tests/fetch/test_fetch_terms.py",
-    "tests/policy/test_policy_words.py",
+    "tests/policy/test_policy_sources.py",
     "tests/workflows/test_workflow_policy.py",
     "tests/device/test_devices.py",
     "tests/simulated_packages/test_image_facts.py",
