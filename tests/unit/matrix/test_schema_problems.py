@@ -24,7 +24,6 @@ def place(text: str, anchor: str) -> str:
 # old text, new text, where the problem is (the first place with this text), what is said of it
 PROBLEMS = {
     "another schema": ("schema: 2", "schema: 3", "3", "schema 2 only"),
-    "the schema before": ("schema: 2", "schema: 1", "1", "'stacks' to 'applications'"),
     "unknown build base": (
         "build_base: debian-12",
         "build_base: debian-13",
