@@ -142,7 +142,8 @@ def _unknown_deepspeed(subject: Subject, version: Version, named: list[DeepSpeed
     if named:
         pair = f"torch {target.torch} and Python {target.python.minor}"
         text = f"deepspeed {version} is not known to work with {pair}."
-    return replace(_deepspeed(Verdict.UNKNOWN, text, named), fix=_known(subject, named))
+    fix = _known(subject, named) or "Leave deepspeed out: no source names one for this torch."
+    return replace(_deepspeed(Verdict.UNKNOWN, text, named), fix=fix)
 
 
 def _known(subject: Subject, named: Iterable[DeepSpeed]) -> str:

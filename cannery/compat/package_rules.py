@@ -144,9 +144,12 @@ def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator
         yield from _unasked(name, rows)
         return
     if refused := [row for row in rows if row.refused]:
-        text = f"{_listed(asked)} is refused: {refused[0].refused}."
-        found = _package(name, Verdict.FORBIDDEN, text, asked[0], refused)
-        yield replace(found, fix=refused[0].instead or _instead(subject, refused[0].when))
+        for why in dict.fromkeys(row.refused for row in refused):
+            same = [row for row in refused if row.refused == why]
+            found = _package(
+                name, Verdict.FORBIDDEN, f"{_listed(asked)} is refused: {why}.", asked[0], same
+            )
+            yield replace(found, fix=same[0].instead or _instead(subject, same[0].when))
         return
     bad = [finding for each in asked for finding in _out_of_bounds(name, each, asked, rows)]
     yield from bad
