@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cannery.common.image_names import image_name
 from cannery.common.model import Target
 from cannery.compat import Finding
 from cannery.image.layers import Layer
+from cannery.image.record import installed_versions
+from cannery.image.render import Rendered, Renderer
 from cannery.matrix.matrix import Matrix
-from cannery.publish.policy import Publishing, Trial
-from cannery.registry.records import Record, latest
-from cannery.verify.results import Result, verdicts
+from cannery.matrix.project import Project
+from cannery.publish.policy import Publishing, Trial, load
+from cannery.registry.records import Record, latest, read_records
+from cannery.verify.results import Result, known_results, verdicts
 
 _EXAMPLE = "registry.example.com"
 
@@ -160,3 +163,35 @@ def _layers(
         )
         for layer in layers
     )
+
+
+def gather(project: Project, key_of: Callable[[Target, bool], str]) -> tuple[Entry, ...]:
+    """Everything that the files of ``project`` say about its targets.
+
+    ``key_of`` returns the content key of a target by the files of the checkout; it is also called
+    with whether the image is simulated.
+
+    Raises:
+        MatrixError: matrix.yaml, compat.yaml, publish.yaml, a lock or a file of results is wrong.
+        FileError: one of them, or a record, cannot be read.
+    """
+    matrix = project.matrix()
+    renderer = Renderer(project)
+    rendered = renderer.render_all(matrix.targets.values())
+    records = read_records(project.releases)
+    known = Known(
+        publishing=load(project.publish_file, matrix),
+        records=records,
+        results=known_results(project, matrix.targets.values(), records, key_of),
+        layers={name: each.layers for name, each in rendered.items()},
+        findings=matrix.findings,
+        locked={name: _locked(each) for name, each in rendered.items()},
+    )
+    return entries(matrix, known)
+
+
+def _locked(rendered: Rendered) -> dict[str, str]:
+    """Package to version, of all Python packages that a target would be built with."""
+    wheels = installed_versions(rendered.target, rendered.lock)
+    vendor = {name: wheel.version for name, wheel in rendered.target.vendor_wheels.items()}
+    return {**wheels, **vendor}

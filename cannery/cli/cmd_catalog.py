@@ -10,8 +10,7 @@ from pathlib import Path
 
 from cannery.build.git import origin
 from cannery.catalog.commands import commands
-from cannery.catalog.entries import Entry
-from cannery.catalog.gather import gather
+from cannery.catalog.entries import Entry, gather
 from cannery.catalog.page import page
 from cannery.catalog.readme import inserted, page_with_table, table
 from cannery.cli.command import Command, Given

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.catalog.gather import gather
+from cannery.catalog.entries import gather
 from cannery.catalog.readme import inserted, table
 from cannery.matrix.project import VERIFIED, Project
 from cannery.verify.verified import path_of, read_verified, state_keys

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from cannery.catalog.entries import gather
 from cannery.catalog.facets import FACETS, MORE, NONE, age, best_first, choices, facets
-from cannery.catalog.gather import gather
 from cannery.common.model import Flavour
 from cannery.matrix.project import Project
 from cannery.registry import records

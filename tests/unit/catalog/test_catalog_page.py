@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from cannery.catalog.commands import commands
-from cannery.catalog.entries import Entry, entries
-from cannery.catalog.gather import gather
+from cannery.catalog.entries import Entry, entries, gather
 from cannery.catalog.page import page
 from cannery.common.cann_version import CannVersion
 from cannery.compat import Finding, Verdict

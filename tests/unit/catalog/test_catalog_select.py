@@ -14,8 +14,8 @@ import pytest
 
 from cannery.catalog import page as made
 from cannery.catalog.data import page_data
+from cannery.catalog.entries import gather
 from cannery.catalog.facets import FACETS
-from cannery.catalog.gather import gather
 from cannery.matrix.project import Project
 from tests.unit.matrices import CHECKOUT
 
