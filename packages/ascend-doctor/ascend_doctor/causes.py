@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import configparser
-import pkgutil
 import re
 from typing import NamedTuple, Pattern
 
 from .codes import codes_in, hccl_result
+from .ini import read_ini, words
 from .lazy import once
 from .owners import Values, judge_line
 
@@ -42,11 +41,8 @@ class Found(NamedTuple):
 @once
 def causes() -> dict[str, Cause]:
     """Id to cause, in the order of the file."""
-    data = pkgutil.get_data(__package__, "causes.ini")
-    assert data
-    parser = configparser.ConfigParser(interpolation=None, comment_prefixes=("#",))
-    parser.read_string(data.decode("utf-8"))
-    cited = parser["sources"]
+    rows = read_ini(__name__, "causes.ini")
+    cited = rows.pop("sources")
     return {
         name: Cause(
             id=name,
@@ -56,18 +52,13 @@ def causes() -> dict[str, Cause]:
             why=row["why"],
             mend=row["mend"],
             sure=row["sure"],
-            sources=tuple(cited[key] for key in _words(row["source"])),
-            codes=tuple(_words(row.get("codes", ""))),
-            names=tuple(_words(row.get("names", ""))),
+            sources=tuple(cited[key] for key in words(row["source"])),
+            codes=words(row.get("codes", "")),
+            names=words(row.get("names", "")),
             log=tuple(line.strip() for line in row.get("log", "").splitlines() if line.strip()),
         )
-        for name, row in parser.items()
-        if name not in ("sources", parser.default_section)
+        for name, row in rows.items()
     }
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 @once

@@ -20,3 +20,8 @@ def read_ini(module: str, file: str) -> dict[str, dict[str, str]]:
     parser.optionxform = str  # type: ignore[method-assign,assignment]
     parser.read_string(data.decode("utf-8"))
     return {name: dict(parser[name]) for name in parser.sections()}
+
+
+def words(text: str) -> tuple[str, ...]:
+    """What stands between the commas of a value."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())

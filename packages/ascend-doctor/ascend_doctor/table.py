@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .ini import read_ini
+from .ini import read_ini, words
 from .language import texts
 
 SEVERITIES = ("error", "warning", "note")
@@ -56,13 +56,9 @@ def _finding(name: str, row: dict[str, str], cited: dict[str, str]) -> Finding:
         why=row["why"],
         mend=row["mend"],
         sure=row["sure"],
-        sources=tuple(cited[key] for key in _words(row["source"])),
-        codes=tuple(_words(row.get("codes", ""))),
+        sources=tuple(cited[key] for key in words(row["source"])),
+        codes=words(row.get("codes", "")),
     )
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def filled_in(row: Finding, values: dict[str, Any]) -> dict[str, Any]:

@@ -49,7 +49,6 @@ _MEGATRON_VALUE = re.compile(
 )
 _BAR = re.compile(r"\|\s?([0-9]{1,9})/[0-9]+ \[[0-9:]+<")
 _RANK = re.compile(r"\s?(?:\[(?:rank|default)?_?([0-9]{1,6})\]:?|([0-9]{1,6}):)\s")
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 _FORM_OF_KEY = {
     "current_steps": LLAMA_FACTORY,
@@ -77,11 +76,6 @@ class Entry:
     grad_norm: float | None = None
     learning_rate: float | None = None
     epoch: float | None = None
-
-
-def plain(line: str) -> str:
-    """``line`` without the codes that colour a terminal."""
-    return _CONTROL.sub("", line)
 
 
 def rank_of(line: str) -> str:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Iterator, Mapping
 
+from ascend_doctor.prefix import plain
 from ascend_doctor.problems import FileError, Problem, counted, file_error
 
 from .json_members import JsonMembers
-from .log_lines import Entry, bar_in, entry_in, of_mapping, plain, rank_of
+from .log_lines import Entry, bar_in, entry_in, of_mapping, rank_of
 
 _LONGEST = 2**20
 """Bytes of a line that are read at once."""
