@@ -40,7 +40,7 @@ def test_what_cannot_be(original: Checkout, argv: list[str], code: int, said: st
 
 
 def test_a_wrong_policy_is_told_with_its_line(checkout: Checkout) -> None:
-    checkout.edit("latest: py39-torch231-cann8t39", "latest: py39", "publish.yaml")
+    checkout.edit("latest: training", "latest: py39", "publish.yaml")
     result = checkout.run("prune", *NOWHERE)
     result.refused(3, "publish.yaml:")
 
