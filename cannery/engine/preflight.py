@@ -90,7 +90,7 @@ def _driver(target: Target, compat: Compat | None, root: Path) -> Iterator[Probl
         return
     if (root / DRIVER_MARKER.lstrip("/")).exists():
         what = f"the driver of this host is simulated ({DRIVER_MARKER}) and cannot use an NPU."
-        yield Problem(what=what, fix="Install the vendor's driver, or add --simulate.")
+        yield Problem(what=what, fix="Install Huawei's driver, or add --simulate.")
         return
     for path in DRIVER_MOUNTS:
         if not (root / path.lstrip("/")).exists():
@@ -169,7 +169,7 @@ def _kind(workload: Workload) -> Iterator[Problem]:
         fix = "Add --simulate to run it on the simulated device, or name another image."
         yield Problem(what=what, fix=fix)
     elif workload.simulate_host and not signs:
-        what = f"{workload.image} is not a simulated image, and the vendor's CANN cannot use the"
+        what = f"{workload.image} is not a simulated image, and Huawei's CANN cannot use the"
         yield Problem(what=f"{what} simulated driver.", fix="Leave out --simulate.")
 
 

@@ -125,7 +125,7 @@ def _simulated(path: Path) -> Problem | None:
         return None
     return Problem(
         what=f"{path} is a stand-in made by the simulator, so the image would be simulated.",
-        fix="Put the vendor's file there, or build the image with --simulate.",
+        fix="Put Huawei's file there, or build the image with --simulate.",
     )
 
 

@@ -77,7 +77,7 @@ def _openssl(argv: list[str]) -> tuple[int, str]:
 def _refused(name: str, said: str) -> ArtifactError:
     lines = [line for line in said.strip().splitlines() if "rror" in line] or [said.strip()]
     what = f"the signature of {name} is not valid. openssl says: {'; '.join(lines)[:500]}"
-    fix = "The file was not stored. Compare the certificate in sources.cann-ca with the vendor's."
+    fix = "The file was not stored. Compare the certificate in sources.cann-ca with Huawei's."
     return ArtifactError(Problem(what=what, fix=fix))
 
 

@@ -65,7 +65,7 @@ def package_spec(target: Target) -> dict[str, Any]:
     if target.chip not in SIMULATED_CHIPS:
         known = " and ".join(SIMULATED_CHIPS)
         what = f"{target.id} has chip {target.chip}, but the software device supports only {known}."
-        raise UsageError(Problem(what=what, fix="Build it from the vendor's files."))
+        raise UsageError(Problem(what=what, fix="Build it from Huawei's packages."))
     files = target.artifacts
     releases = {"toolkit": target.cann, "kernels": target.kernels, "nnal": target.nnal}
     packages: list[dict[str, Any]] = [

@@ -43,7 +43,7 @@ from cannery.verify.verified import state_inputs
 _SIMULATOR = [f"packages/ascend-sim/{name}" for name in INPUTS]
 
 _OTHER_INPUTS = (
-    "The content keys differ, although the commit is the same: a base image or a vendor file is "
+    "The content keys differ, although the commit is the same: a base image or a CANN package is "
     "another one, or the original was built from files that were not committed."
 )
 

@@ -100,6 +100,6 @@ def _is_simulated(subject: Subject, specs: Sequence[RunSpec]) -> bool:
         fix = f"Check it on the simulated device: {command}"
         raise VerificationError(Problem(what=what, fix=fix))
     if simulated_device and not signs:
-        what = f"{name} is not a simulated image, and the vendor's CANN cannot use the simulated"
+        what = f"{name} is not a simulated image, and Huawei's CANN cannot use the simulated"
         raise VerificationError(Problem(what=f"{what} driver.", fix="Leave out --simulate."))
     return bool(signs)

@@ -44,7 +44,7 @@ def device_for(
     if simulate and stand_ins:
         return simulated_device(_host_for(project, machine, found)), []
     if simulate:
-        why = "The CANN of the image is the vendor's, which cannot use the simulated driver."
+        why = "The CANN of the image is Huawei's, which cannot use the simulated driver."
         fix = "Test it on a machine with an NPU, without --simulate."
         return None, [_no_device(why if found.cann else "The image has no CANN.", fix)]
     real = npu_device()

@@ -160,7 +160,7 @@ def _result(section: Section) -> Verified | None:
 def _device(section: Section, *, simulated: bool | None) -> str:
     device = section.choose("device", {str(each): each for each in DeviceKind}, "device")
     if device is not None and simulated is not None and device not in _DEVICES[simulated]:
-        packages = "simulated packages" if simulated else "the vendor's packages"
+        packages = "simulated packages" if simulated else "Huawei's packages"
         what = f"an image with {packages} is not checked on device {device}."
         section.wrong("device", what, f"Use {' or '.join(_DEVICES[simulated])}.")
     return str(device or "")

@@ -203,7 +203,7 @@ def build_from_bundle(
     folder, contents = unpack(bundle, project.state / "bundles")
     selection = _within(selection, contents, bundle)
     if options.simulate and not contents.simulate:
-        what = f"{bundle} has the vendor's files and no simulated ones."
+        what = f"{bundle} has Huawei's packages and no simulated ones."
         raise UsageError(Problem(what=what, fix="Leave out --simulate."))
     _require_same(project, selection, contents, bundle)
     _load_bases(folder, contents, selection)

@@ -215,7 +215,7 @@ def test_a_real_image_cannot_use_the_simulated_device(root: Path, docker: Engine
     options = replace(WORKLOAD, simulate_host=Path("/sim"))
     assert said(local_images(root, options)) == [
         (
-            f"{WORKLOAD.image} is not a simulated image, and the vendor's CANN cannot use the"
+            f"{WORKLOAD.image} is not a simulated image, and Huawei's CANN cannot use the"
             " simulated driver. Leave out --simulate."
         )
     ]
@@ -227,7 +227,7 @@ def test_a_host_whose_driver_is_simulated_has_no_npu(root: Path, docker: Engine)
     (root / DRIVER[1:] / "SIMULATED").touch()
     [problem] = said(local_images(root))
     assert problem.startswith(f"the driver of this host is simulated ({DRIVER}/SIMULATED)")
-    assert problem.endswith("Install the vendor's driver, or add --simulate.")
+    assert problem.endswith("Install Huawei's driver, or add --simulate.")
 
 
 def test_a_local_name_is_never_asked_of_a_registry(root: Path, docker: Engine) -> None:

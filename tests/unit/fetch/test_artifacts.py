@@ -147,7 +147,7 @@ def test_a_stand_in_is_no_vendor_file(full: Target, folder: Path, component: str
     wrong, _ = refusal(full, folder)
     assert wrong == (
         f"{path} is a stand-in made by the simulator, so the image would be simulated. "
-        "Put the vendor's file there, or build the image with --simulate."
+        "Put Huawei's file there, or build the image with --simulate."
     )
     check_artifacts(full, folder, full.artifacts, simulated=True)
 

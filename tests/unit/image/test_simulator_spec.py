@@ -48,7 +48,7 @@ def test_a_chip_that_the_simulator_does_not_know() -> None:
         package_spec(target)
     assert str(caught.value) == (
         "served has chip 310p, but the software device supports only 910b and a3. "
-        "Build it from the vendor's files."
+        "Build it from Huawei's packages."
     )
 
 

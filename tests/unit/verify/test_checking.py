@@ -102,7 +102,7 @@ def test_a_real_image_is_not_checked_on_the_simulated_device(
     with pytest.raises(VerificationError) as caught:
         run(project, target, "cannery:full", SIMULATED)
     assert str(caught.value) == (
-        "cannery:full is not a simulated image, and the vendor's CANN cannot use the simulated "
+        "cannery:full is not a simulated image, and Huawei's CANN cannot use the simulated "
         "driver. Leave out --simulate."
     )
     assert image.asked == []

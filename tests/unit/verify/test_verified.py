@@ -122,7 +122,7 @@ SPOILT = {
     ),
     "a real image on a simulated device": (
         spoilt("image: simulated", "image: vendor"),
-        [":5:11: an image with the vendor's packages is not checked on device simulated."],
+        [":5:11: an image with Huawei's packages is not checked on device simulated."],
     ),
     "no key": (spoilt(f"  key: {KEY}\n", ""), [":4:3: an item of 'results' in verified/full.yaml"]),
     "half a key": (spoilt(KEY, KEY[:30]), [":7:8: invalid key 'sha256:1111"]),
