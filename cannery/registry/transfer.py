@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+import requests
 
 from cannery.common import console
 from cannery.common.errors import Problem, file_error
@@ -61,20 +63,38 @@ def upload(repository: Repository, image: OciContent) -> None:
         RegistryError: the registry refuses it.
         FileError: a blob cannot be read.
     """
-    missing = [each for each in image.blobs if not repository.has_blob(each.descriptor.digest)]
-    size = sum(each.descriptor.size for each in missing)
-    console.say(
-        f"{image.name}: uploading {len(missing)} of {len(image.blobs)} blobs ({megabytes(size)})"
-    )
-    for each in missing:
-        if each.descriptor.size > _LARGE:
-            console.say(f"{image.name}: uploading a blob of {megabytes(each.descriptor.size)}")
+
+    def fill() -> None:
+        missing = [each for each in image.blobs if not repository.has_blob(each.descriptor.digest)]
+        size = megabytes(sum(each.descriptor.size for each in missing))
+        console.say(f"{image.name}: uploading {len(missing)} of {len(image.blobs)} blobs ({size})")
+        for each in missing:
+            if each.descriptor.size > _LARGE:
+                size = megabytes(each.descriptor.size)
+                console.say(f"{image.name}: uploading a blob of {size}")
+            try:
+                repository.put_blob(each.descriptor, each.content)
+            except OSError as error:
+                raise file_error("read", Path(error.filename or "."), error) from error
+
+    _store(repository, image.documents, fill)
+
+
+def _store(repository: Repository, documents: Iterable[Document], fill: Callable[[], None]) -> None:
+    """Write ``documents`` once ``fill`` has uploaded the blobs that ``repository`` lacks.
+
+    Two runs that upload the same blob at once may each see it before the registry keeps it. The
+    registry then knows a manifest's blob no more, and what is missing is uploaded again.
+    """
+    fill()
+    for document in documents:
         try:
-            repository.put_blob(each.descriptor, each.content)
-        except OSError as error:
-            raise file_error("read", Path(error.filename or "."), error) from error
-    for document in image.documents:
-        repository.put_manifest(document.digest, document)
+            repository.put_manifest(document.digest, document)
+        except RegistryError as error:
+            if error.status != requests.codes.bad_request:
+                raise
+            fill()
+            repository.put_manifest(document.digest, document)
 
 
 def megabytes(size: int) -> str:
@@ -157,20 +177,22 @@ def copy(source: Repository, destination: Repository, documents: list[Document])
         FileError: a blob cannot be stored on the way.
     """
     blobs = blobs_of(documents)
-    missing = [each for each in blobs.values() if not destination.has_blob(each.digest)]
-    size = megabytes(sum(each.size for each in missing))
-    console.say(f"copying {len(missing)} of {len(blobs)} blobs ({size}) to {destination}")
     mount = source.name if source.host == destination.host else ""
-    for blob in missing:
-        with tempfile.TemporaryDirectory(prefix="cannery-copy-") as folder:
-            path = Path(folder) / "blob"
-            try:
-                source.read_blob(blob, lambda chunks, path=path: _write(path, chunks))  # type: ignore[misc]
-                destination.put_blob(blob, opener(path), mount=mount)
-            except OSError as error:
-                raise file_error("write", path, error) from error
-    for document in documents:
-        destination.put_manifest(document.digest, document)
+
+    def fill() -> None:
+        missing = [each for each in blobs.values() if not destination.has_blob(each.digest)]
+        size = megabytes(sum(each.size for each in missing))
+        console.say(f"copying {len(missing)} of {len(blobs)} blobs ({size}) to {destination}")
+        for blob in missing:
+            with tempfile.TemporaryDirectory(prefix="cannery-copy-") as folder:
+                path = Path(folder) / "blob"
+                try:
+                    source.read_blob(blob, lambda chunks, path=path: _write(path, chunks))  # type: ignore[misc]
+                    destination.put_blob(blob, opener(path), mount=mount)
+                except OSError as error:
+                    raise file_error("write", path, error) from error
+
+    _store(destination, documents, fill)
 
 
 def _write(path: Path, chunks: Iterator[bytes]) -> None:
