@@ -77,7 +77,8 @@ def types(session: nox.Session) -> None:
         "mypy", "build.py", "noxfile.py", "cannery", "bench", "schemas", "tests", ".ci/summary.py"
     )
     for program in PROGRAMS:
-        session.run("mypy", "--scripts-are-modules", program)
+        # Beside them is a module that they share.
+        session.run("mypy", "--scripts-are-modules", program, env={"MYPYPATH": CONTEXT})
 
 
 @nox.session

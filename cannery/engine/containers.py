@@ -45,7 +45,9 @@ def remove_abandoned() -> None:
         EngineError: the engine does not answer.
     """
     with talking() as client:
-        for each in client.containers.list(all=True, filters={"label": LABEL_TEST}):
+        for each in client.containers.list(
+            all=True, filters={"label": LABEL_TEST}, ignore_removed=True
+        ):
             if is_gone(str(each.labels.get(LABEL_TEST, ""))):
                 _remove(client, str(each.id))
 
@@ -144,7 +146,7 @@ def check_running(container: str) -> dict[str, Any]:
         try:
             attributes = dict(client.containers.get(container).attrs)
         except docker.errors.NotFound as error:
-            names = [str(each.name) for each in client.containers.list()]
+            names = [str(each.name) for each in client.containers.list(ignore_removed=True)]
             fix = did_you_mean(container, names) or "No container runs here."
             what = f"there is no container {container}."
             raise EngineError(Problem(what=what, fix=fix)) from error

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m tests.faults.child ROOT WORD...``: build.py on another checkout, less patient."""
 
+import signal
 import sys
 
 
@@ -33,4 +34,6 @@ if __name__ == "__main__":
         code = _main()
     except KeyboardInterrupt:
         code = 130
+    # And for a signal after the end.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(code)

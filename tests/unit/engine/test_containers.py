@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import IO
 
+import docker.errors
 import pytest
 
 from cannery.common.errors import FileError
@@ -31,7 +32,10 @@ class Engine:
         self.containers = self
         self.api = self
 
-    def list(self, **_: object) -> list[SimpleNamespace]:
+    def list(self, *, ignore_removed: bool = False, **_: object) -> list[SimpleNamespace]:
+        # Another run removes one of its own meanwhile.
+        if not ignore_removed:
+            raise docker.errors.NotFound("No such container: other")
         marks = {"killed": ENDED, "own": own_mark()}
         return [
             SimpleNamespace(id=name, labels={containers.LABEL_TEST: mark})
