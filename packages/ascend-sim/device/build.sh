@@ -73,11 +73,12 @@ python3 "$here/gen_stubs.py" libascendcl <"$here/symbols.txt" >"$work/acl_stubs.
 python3 "$here/gen_stubs.py" libatb <"$here/symbols.txt" >"$work/atb_stubs.cpp"
 python3 "$here/gen_stubs.py" libhcom_opskernel_builder <"$here/symbols.txt" >"$work/hcom_stubs.cpp"
 python3 "$here/torch/gen_entries.py" >"$work/torch_entries.cpp"
+python3 "$here/gen_types.py" <"$here/aclnn/accepted_types_910b.txt" >"$work/accepted_types_table.cpp"
 
 # The largest first, so that no processor is left with one of them at the end.
 # shellcheck disable=SC2011,SC2086  # no name here has a space
 (cd "$work" && ls -S "$here"/aclnn/*.cpp "$here"/core/*.cpp "$here"/runtime/*.cpp \
-  "$here"/hccl/*.cpp "$here"/torch/*.cpp "$here/hal/open_driver.cpp" acl_stubs.cpp torch_entries.cpp |
+  "$here"/hccl/*.cpp "$here"/torch/*.cpp "$here/hal/open_driver.cpp" acl_stubs.cpp torch_entries.cpp accepted_types_table.cpp |
   xargs -n 1 -P "$(getconf _NPROCESSORS_ONLN)" $compiler $flags -c)
 
 library libascendcl.so "$out/toolkit/lib64/libascendcl.so" "$work"/*.o
@@ -86,7 +87,7 @@ cp "$here"/torch/npusim_torch/*.py "$here"/torch/npusim_torch/*.ops "$out/toolki
 for name in hccl acl_op_compiler ge_runner graph fmk_parser ascend_protobuf acl_tdt_channel opapi \
   msprofiler ascend_dump ms_tools_ext mspti runtime platform nnopbase c_sec error_manager register ra \
   slice compress opskernel opt_feature aoe_executor cann_kb host_cpu_engine acl_dvpp_mpi acl_dvpp_op \
-  hcom_graph_adaptor; do
+  hcom_graph_adaptor hcomm; do
   ln -sf libascendcl.so "$out/toolkit/lib64/lib$name.so"
 done
 

@@ -62,8 +62,8 @@ class AdvancedIndex {
   int64_t wrapped(size_t d, int64_t i) const {
     const int64_t extent = self_.shape[dims_[d]], index = values_[d][i];
     if (index < -extent || index >= extent) {
-      throw Error(kAclnnInvalidParam, "index " + std::to_string(index) + " is out of range " +
-                                          std::to_string(extent));
+      throw DeviceFault("index " + std::to_string(index) + " is out of range " +
+                      std::to_string(extent));
     }
     return index < 0 ? index + extent : index;
   }

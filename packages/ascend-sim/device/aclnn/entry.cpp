@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "../runtime/device_faults.h"
 #include "../runtime/devices.h"
 #include "../runtime/streams.h"
 
@@ -53,14 +54,15 @@ void requireKernels() {
   }
 }
 
-int execute(void* executor, Stream stream) noexcept {
+int execute(const char* name, void* executor, Stream stream) noexcept {
   return guarded([&] {
     const auto planned = withdrawn<Executor>(executor);
     requireCard();
     if (isDeferred(stream)) {
-      submit(stream, planned->record ? planned->record() : planned->run);
+      const auto work = planned->record ? planned->record() : planned->run;
+      submit(stream, [=] { launch(name, work); });
     } else {
-      planned->run();
+      launch(name, planned->run);
       advanceStreams();
     }
   });

@@ -19,6 +19,7 @@
 #include <tuple>
 
 #include "../torch/instead.h"
+#include "accepted_types.h"
 #include "promotion.h"
 #include "tensor.h"
 
@@ -32,7 +33,7 @@ struct Executor {
 };
 
 void requireKernels();  // throws when the operator kernels are not installed
-int execute(void* executor, Stream stream) noexcept;
+int execute(const char* name, void* executor, Stream stream) noexcept;
 
 template <class Object>
 std::shared_ptr<Object> copied(const Object& object) {
@@ -142,7 +143,9 @@ struct Entry<Operator, Name> {
   static int plan(typename Wire<Parameters>::Type... arguments, uint64_t* workspace,
                   void** executor) {
     const RawArgument given[] = {RawArgument(arguments)...};
-    int code = checkPromotion(Name::text, given, sizeof...(Parameters));
+    static const AcceptedTypes* const known = acceptedTypesOf(Name::text);
+    int code = checkTypes(known, given, sizeof...(Parameters));
+    if (code == kSuccess) code = checkPromotion(Name::text, given, sizeof...(Parameters));
     if (code != kSuccess) return code;
     if (insteadByTorch(Name::text, given, sizeof...(Parameters), workspace, executor, code)) {
       return code;
@@ -169,5 +172,5 @@ struct Entry<Operator, Name> {
   extern "C" __attribute__((visibility("default"), ifunc("npusim_resolve_" #name))) \
   decltype(npusim::Entry<operation, name##Name>::plan) aclnn##name##GetWorkspaceSize; \
   NPUSIM_API int aclnn##name(void*, uint64_t, void* executor, npusim::Stream on) {  \
-    return npusim::execute(executor, on);                                           \
+    return npusim::execute("aclnn" #name, executor, on);                            \
   }

@@ -8,8 +8,8 @@ namespace {
 
 int64_t checkedIndex(int64_t index, int64_t extent) {
   if (index < -extent || index >= extent) {
-    throw Error(kAclnnInvalidParam, "index " + std::to_string(index) + " is out of range " +
-                                        std::to_string(extent));
+    throw DeviceFault("index " + std::to_string(index) + " is out of range " +
+                      std::to_string(extent));
   }
   return index < 0 ? index + extent : index;
 }

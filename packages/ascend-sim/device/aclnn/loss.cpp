@@ -75,6 +75,15 @@ Values<double> optional(const Tensor* tensor) {
   return tensor ? load<double>(*tensor) : Values<double>{};
 }
 
+// The place of a target's score among those of all rows.
+int64_t scoreAt(size_t row, int64_t wanted, int64_t classes) {
+  if (wanted < 0 || wanted >= classes) {
+    throw DeviceFault("a target is class " + std::to_string(wanted) + " of " +
+                      std::to_string(classes) + ", whose numbers begin at 0");
+  }
+  return static_cast<int64_t>(row) * classes + wanted;
+}
+
 void NLLLoss(const Tensor& self, const Tensor& target, const Tensor* weight, int64_t reduction,
              int64_t ignored, const Tensor& out, const Tensor& total_weight) {
   const Values<double> scores = load<double>(self);
@@ -84,8 +93,13 @@ void NLLLoss(const Tensor& self, const Tensor& target, const Tensor* weight, int
   double total = 0;
   for (int64_t wanted : load<int64_t>(target)) {
     const size_t row = losses.size();
-    const double w = wanted == ignored ? 0 : weightAt(weights, wanted);
-    losses.push_back(w == 0 ? 0 : -w * scores.at(row * classes + wanted));
+    if (wanted == ignored) {
+      losses.push_back(0);
+      continue;
+    }
+    const int64_t at = scoreAt(row, wanted, classes);
+    const double w = weightAt(weights, wanted);
+    losses.push_back(w == 0 ? 0 : -w * scores.at(at));
     total += w;
   }
   storeReduced(losses, total, reduction, out);
@@ -104,7 +118,7 @@ void NLLLossBackward(const Tensor& gradient, const Tensor& self, const Tensor& t
   for (size_t row = 0; row < wanted.size(); ++row) {
     if (wanted[row] == ignored) continue;
     const double g = incoming.at(reduction == kNone ? row : 0);
-    result.at(row * classes + wanted[row]) = -g * weightAt(weights, wanted[row]) / divisor;
+    result.at(scoreAt(row, wanted[row], classes)) = -g * weightAt(weights, wanted[row]) / divisor;
   }
   store(out, result);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "../runtime/devices.h"
 #include "../runtime/memory.h"
 #include "../torch/element_types.h"
 
@@ -97,6 +98,11 @@ void requireDeviceMemory(const Tensor& tensor) {
     throw Error(kVectorCoreException,
                 "a tensor " + text(tensor.shape) + " with strides " + text(tensor.strides) +
                     " reaches an address that is not the device's, or is not aligned");
+  }
+  const auto owner = deviceOf(reinterpret_cast<void*>(static_cast<intptr_t>(start)));
+  if (owner && *owner != currentDevice()) {
+    throw DeviceFault("a tensor is in the memory of device " + std::to_string(*owner) +
+                      ", and the operator runs on device " + std::to_string(currentDevice()));
   }
 }
 

@@ -16,6 +16,12 @@ struct Error : std::runtime_error {
   int code;
 };
 
+// What a kernel meets while it runs, which the host hears of when it waits for the device
+// (runtime/device_faults.h).
+struct DeviceFault : Error {
+  explicit DeviceFault(const std::string& message) : Error(kVectorCoreException, message) {}
+};
+
 // Keeps the message for aclGetRecentErrMsg of this thread and returns the code.
 int report(int code, const std::string& message);
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <vector>
 
-#include "../runtime/streams.h"
 #include "communicator.h"
+#include "group_calls.h"
 #include "reduction.h"
 
 using namespace npusim;
@@ -17,7 +17,7 @@ template <class Operation>
 int operate(void* comm, Stream stream, Operation&& operation) {
   return guarded([&] {
     opened<Communicator>(comm);
-    submit(stream, [=] { operation(*opened<Communicator>(comm)); });
+    issue(stream, [=] { operation(*opened<Communicator>(comm)); });
   });
 }
 
@@ -115,7 +115,7 @@ NPUSIM_API int HcclReduceScatterV(void* send, const void* counts, const void* pl
       if (sizes[i] > UINT64_MAX - starts[i]) throw Error(kHcclParameter, "a count is too large");
       whole = std::max(whole, starts[i] + sizes[i]);
     }
-    submit(stream, [=, first = starts[rank]] {
+    issue(stream, [=, first = starts[rank]] {
       const Call call{"ReduceScatterV", whole, type, reduction, kNoRoot};
       reduceInto(*opened<Communicator>(comm), call, send, receive, whole, {first, count});
     });
@@ -143,7 +143,7 @@ NPUSIM_API int HcclAllGatherV(void* send, uint64_t count, void* receive, const v
     const auto own = equalCounts(count, group.ranks());
     const auto out = partsOf(send, own, equalCounts(0, group.ranks()), type);
     const auto in = partsOf(receive, copied(counts, group), copied(places, group), type);
-    submit(stream, [=] { opened<Communicator>(comm)->transfer(out, in); });
+    issueMessages(comm, stream, out, in);
   });
 }
 
@@ -191,7 +191,7 @@ NPUSIM_API int HcclAlltoAllV(const void* send, const void* send_counts, const vo
                              send_type);
     const auto in = partsOf(receive, copied(receive_counts, group),
                             copied(receive_places, group), receive_type);
-    submit(stream, [=] { opened<Communicator>(comm)->transfer(out, in); });
+    issueMessages(comm, stream, out, in);
   });
 }
 
@@ -211,21 +211,23 @@ NPUSIM_API int HcclAlltoAllVC(const void* send, const void* counts, int send_typ
     }
     const auto sends = partsOf(send, out, placesOf(out), send_type);
     const auto receives = partsOf(receive, in, placesOf(in), receive_type);
-    submit(stream, [=] { opened<Communicator>(comm)->transfer(sends, receives); });
+    issueMessages(comm, stream, sends, receives);
   });
 }
 
 NPUSIM_API int HcclSend(void* buffer, uint64_t count, int type, uint32_t to, void* comm,
                         Stream stream) {
-  return operate(comm, stream, [=](Communicator& group) {
-    group.transfer({partOf(to, buffer, count, type)}, {});
+  return guarded([&] {
+    opened<Communicator>(comm);
+    issueMessages(comm, stream, {partOf(to, buffer, count, type)}, {});
   });
 }
 
 NPUSIM_API int HcclRecv(void* buffer, uint64_t count, int type, uint32_t from, void* comm,
                         Stream stream) {
-  return operate(comm, stream, [=](Communicator& group) {
-    group.transfer({}, {partOf(from, buffer, count, type)});
+  return guarded([&] {
+    opened<Communicator>(comm);
+    issueMessages(comm, stream, {}, {partOf(from, buffer, count, type)});
   });
 }
 
@@ -248,6 +250,6 @@ NPUSIM_API int HcclBatchSendRecv(const HcclSendRecvItem* items, uint32_t count, 
       (item->kind == 0 ? sends : receives)
           .push_back(partOf(item->peer, item->buffer, item->count, item->type));
     }
-    submit(stream, [=] { opened<Communicator>(comm)->transfer(sends, receives); });
+    issueMessages(comm, stream, sends, receives);
   });
 }

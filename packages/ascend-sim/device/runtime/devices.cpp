@@ -2,6 +2,7 @@
 #include "devices.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "../core/fault.h"
 #include "../core/handles.h"
 #include "../hal/open_driver.h"
+#include "device_faults.h"
 #include "own_usage.h"
 
 namespace npusim {
@@ -22,6 +24,9 @@ constexpr int kContextMissing = 107002;
 constexpr int kLostHeartbeat = 507010;
 constexpr const char kNotice[] =
     "cannery: simulated Ascend device; results say nothing about an NPU\n";
+
+constexpr const char kLenientNotice[] =
+    "cannery: NPUSIM_LENIENT=1: operators take data types that an NPU refuses\n";
 
 struct Context {
   static constexpr Kind kKind = Kind::Context;
@@ -38,6 +43,7 @@ struct Devices {
 };
 
 thread_local Context* current_context = nullptr;
+std::atomic<int32_t> default_device{-1};  // or none
 
 // As torch_npu (npu/__init__.py: _parse_visible_devices, _device_count_ascend_hal) describes the
 // vendor's runtime: a wrong entry ends the list, and ids that do not ascend mean no device.
@@ -78,6 +84,7 @@ Devices describedBy(const Driver& driver) {
   if (driver.chip_info(0, &chip) != kDriverOk) return devices;
   if (driver.memory_info(0, kDriverMemoryHbm, &memory) != kDriverOk) return devices;
   std::fputs(kNotice, stderr);
+  if (isLenient()) std::fputs(kLenientNotice, stderr);
   devices.physical = visibleOf(present);
   devices.host = driver.host_identity();
   devices.memory_info = driver.memory_info;
@@ -158,6 +165,11 @@ void requireCard() {
   throw Error(kLostHeartbeat, "the heartbeat of device " + std::to_string(lost) + " is lost");
 }
 
+bool isLenient() {
+  const char* value = std::getenv("NPUSIM_LENIENT");
+  return value != nullptr && std::string(value) == "1";
+}
+
 const std::string& socName() { return all().soc; }
 
 uint64_t deviceMemory() {
@@ -165,7 +177,12 @@ uint64_t deviceMemory() {
   return limit < 0 ? all().memory : std::min(all().memory, static_cast<uint64_t>(limit));
 }
 
+void setDefaultDevice(int32_t device) { default_device = device; }
+
 int32_t currentDevice() {
+  if (current_context == nullptr && default_device >= 0) {
+    current_context = primaryContext(default_device);
+  }
   if (current_context == nullptr) throw Error(kContextMissing, "no device is set in this thread");
   return current_context->device;
 }
@@ -194,6 +211,7 @@ NPUSIM_API int aclrtSetDevice(int32_t device) {
 NPUSIM_API int aclrtResetDevice(int32_t device) {
   return guarded([&] {
     if (current_context == primaryContext(device)) current_context = nullptr;
+    forgetFault(device);
   });
 }
 

@@ -15,8 +15,11 @@ int32_t physicalDevice(int32_t device);  // the id that the host knows it by
 uint64_t hostIdentity();                  // as the driver tells it
 uint64_t freeOnDevice(int32_t device);    // bytes, less what any process uses
 void requireCard();  // throws Error when the card of this thread's device is lost
+bool isLenient();      // whether data types pass that an NPU refuses (NPUSIM_LENIENT=1)
 const std::string& socName();  // "Ascend910B3"; empty without a device
 uint64_t deviceMemory();       // bytes of one device that can be used
-int32_t currentDevice();       // of this thread; throws before the first aclrtSetDevice
+int32_t currentDevice();  // of this thread; throws before the first aclrtSetDevice
+// The device of threads that set none.
+void setDefaultDevice(int32_t device);
 
 }  // namespace npusim

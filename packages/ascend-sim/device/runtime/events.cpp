@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "../core/handles.h"
+#include "device_faults.h"
 #include "streams.h"
 
 using namespace npusim;
@@ -85,6 +86,7 @@ NPUSIM_API int aclrtSynchronizeEvent(void* event) {
   return guarded([&] {
     const int64_t for_ever = -1;
     waitUntil(caughtUp(opened<Event>(event)), for_ever);
+    requireNoFault();
   });
 }
 

@@ -2,11 +2,15 @@
 // Device memory is host memory. It is counted, so that a full device is reported as one.
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 
 #include "../core/errors.h"
 #include "arena.h"
+#include "device_faults.h"
 #include "devices.h"
 #include "memory.h"
 #include "own_usage.h"
@@ -29,7 +33,7 @@ struct Allocation {
 struct Ledger {
   std::mutex mutex;
   Arena arena;
-  std::unordered_map<void*, Allocation> allocations;
+  std::map<const void*, Allocation, std::less<>> allocations;
   std::unordered_map<int32_t, size_t> used;
 };
 
@@ -119,6 +123,17 @@ size_t bytesOfDevice(const void* address) {
   return ledger().arena.locate(address, &place) ? place.bytes : 0;
 }
 
+std::optional<int32_t> deviceOf(const void* address) {
+  std::lock_guard<std::mutex> lock(ledger().mutex);
+  const auto& all = ledger().allocations;
+  const auto next = all.upper_bound(address);
+  if (next == all.begin()) return std::nullopt;
+  const auto& [start, found] = *std::prev(next);
+  const bool inside = static_cast<const uint8_t*>(address) <
+                      static_cast<const uint8_t*>(start) + found.bytes;
+  return inside ? std::optional<int32_t>(found.device) : std::nullopt;
+}
+
 bool isAccessible(const void* address, size_t bytes) {
   auto* at = static_cast<const uint8_t*>(address);
   while (bytes != 0) {
@@ -169,6 +184,7 @@ NPUSIM_API int aclrtFree(void* memory) {
 
 NPUSIM_API int aclrtMemcpy(void* to, size_t capacity, const void* from, size_t count, int kind) {
   return guarded([&] {
+    requireNoFault();
     copy(to, capacity, from, count, kind);
     advanceStreams();
   });

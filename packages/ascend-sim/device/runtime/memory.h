@@ -2,6 +2,8 @@
 // What is known of addresses in device memory.
 #pragma once
 
+#include <optional>
+
 #include "arena.h"
 
 namespace npusim {
@@ -13,6 +15,8 @@ size_t bytesOfDevice(const void* address);    // from aclrtMalloc
 size_t bytesOfMapping(const void* address);   // from aclrtMapMem
 size_t bytesOfImport(const void* address);    // from aclrtIpcMemImportByKey
 size_t bytesOfPinned(const void* address);    // from aclrtMallocHost or aclrtHostRegister
+// The device whose aclrtMalloc gave an address.
+std::optional<int32_t> deviceOf(const void* address);
 // Whether the device may use all of these bytes.
 bool isAccessible(const void* address, size_t bytes);
 // Counts memory that is not from aclrtMalloc: throws Error when the device is full.

@@ -31,8 +31,12 @@ NPUSIM_API void aclSetTensorDescName(void*, const char*) {}
 NPUSIM_API int aclSetTensorFormat(void* desc, int32_t format) {
   return guarded([&] { opened<TensorDesc>(desc)->format = format; });
 }
+// The shape that the format gives the memory; here all formats are dense (aclnn/format.cpp).
 NPUSIM_API int aclSetTensorShape(void* desc, int rank, const int64_t* dims) {
-  return guarded([&] { opened<TensorDesc>(desc)->dims = extents(rank, dims); });
+  return guarded([&] {
+    opened<TensorDesc>(desc);
+    extents(rank, dims);
+  });
 }
 NPUSIM_API int aclSetTensorPlaceMent(void* desc, int memory_type) {
   return guarded([&] {

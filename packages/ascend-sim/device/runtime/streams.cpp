@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "../core/errors.h"
+#include "device_faults.h"
 
 using namespace npusim;
 
@@ -154,11 +155,15 @@ int synchronize(Stream stream, int32_t milliseconds) {
       throw Error(kNotSupported, "a stream cannot be synchronized while it is captured in a graph");
     }
     queueOf(stream)->synchronize(milliseconds);
+    requireNoFault();
   });
 }
 
 int synchronizeDevice(int32_t milliseconds) {
-  return guarded([&] { synchronizeStreams(milliseconds); });
+  return guarded([&] {
+    synchronizeStreams(milliseconds);
+    requireNoFault();
+  });
 }
 
 }  // namespace

@@ -4,8 +4,11 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <regex>
 #include <string>
 
 #include "../core/errors.h"
@@ -32,10 +35,21 @@ std::string compileOption(int option) {
   return found == compileOptions().end() ? "" : found->second;
 }
 
+// The device that a file of settings names, or -1:
+//     {"defaultDevice": {"default_device": "0"}}
+int32_t configuredDevice(const char* path) {
+  std::ifstream file(path == nullptr ? "" : path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::smatch found;
+  const std::regex setting(R"re("default_device"\s*:\s*"([0-9]{1,3})")re");
+  return std::regex_search(text, found, setting) ? std::stoi(found[1]) : -1;
+}
+
 }  // namespace
 
-NPUSIM_API int aclInit(const char*) {
-  return initialised.exchange(true) ? kRepeatedInit : kSuccess;
+NPUSIM_API int aclInit(const char* path) {
+  if (initialised.exchange(true)) return kRepeatedInit;
+  return guarded([&] { setDefaultDevice(configuredDevice(path)); });
 }
 
 NPUSIM_API int aclFinalize() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators of the older interface (aclop), to which torch_npu turns where a newer form is missing.
 // PyTorch carries them out; the table's names for them begin with '@'.
+#include "../runtime/device_faults.h"
 #include "../runtime/operator_descriptions.h"
 #include "../runtime/streams.h"
 #include "element_types.h"
@@ -82,7 +83,7 @@ int run(const char* type, int input_count, const Inputs& inputs, const Inputs& i
     submit(stream, [type = std::string(type), given_in = tensorsOf(input_count, inputs, input_buffers),
                     given_out = tensorsOf(output_count, outputs, buffers),
                     named = attr ? opened<OperatorAttr>(attr)->values : std::vector<NamedValue>{}] {
-      runByTorch(type, given_in, given_out, named);
+      launch(type, [&] { runByTorch(type, given_in, given_out, named); });
     });
   });
 }

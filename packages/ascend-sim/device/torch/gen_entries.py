@@ -44,13 +44,13 @@ def entry(operator: Operator, index: int) -> str:
         sizes.append("GetMaxWorkspaceSize")
     plans = (
         f"WEAK int {operator.function}{size}({parameters}) {{\n"
-        f"  return npusim::planByTorch({index}, {{{names}}}, size, executor);\n}}\n"
+        f"  return npusim::checkAndPlanByTorch({index}, {{{names}}}, size, executor);\n}}\n"
         for size in sizes
     )
     return (
         f"{''.join(plans)}"
         f"WEAK int {operator.function}(void*, uint64_t, void* executor, npusim::Stream on) {{\n"
-        "  return npusim::execute(executor, on);\n}\n"
+        f'  return npusim::execute("{operator.function}", executor, on);\n}}\n'
     )
 
 

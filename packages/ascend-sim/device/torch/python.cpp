@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include <atomic>
+#include <cstring>
 
 #include "element_types.h"
 #include "python_api.h"
@@ -179,6 +180,7 @@ FoundShapes opened(const PythonApi& api, const std::string& name, PyObject* resu
   }
   if (result == api.none) return {};
   if (const char* text = api.AsText(result, nullptr)) {
+    if (std::strncmp(text, "IndexError", 10) == 0) throw DeviceFault(text);
     throw Error(kAclnnInvalidParam, name + ": " + text);
   }
   api.ClearError();

@@ -191,6 +191,13 @@ int planByTorch(int index, const std::vector<RawArgument>& arguments, uint64_t* 
   });
 }
 
+int checkAndPlanByTorch(int index, const std::vector<RawArgument>& arguments, uint64_t* workspace,
+                        void** executor) noexcept {
+  const AcceptedTypes* known = acceptedTypesOf(torch_operators[index].name);
+  const int code = checkTypes(known, arguments.data(), arguments.size());
+  return code == kSuccess ? planByTorch(index, arguments, workspace, executor) : code;
+}
+
 void runByTorch(const std::string& type, const std::vector<Value>& inputs,
                 const std::vector<Value>& outputs, const std::vector<NamedValue>& attributes) {
   std::vector<Value> arguments = inputs;

@@ -39,6 +39,9 @@ int torchOperatorIndex(const std::string& name);
 // The call of an operator with copies of its arguments; throws where they are not of its types.
 std::function<void()> torchCall(int index, const std::vector<RawArgument>& arguments);
 
+// Refuses first what the chip does not take.
+int checkAndPlanByTorch(int index, const std::vector<RawArgument>& arguments, uint64_t* workspace,
+                        void** executor) noexcept;
 int planByTorch(int index, const std::vector<RawArgument>& arguments, uint64_t* workspace,
                 void** executor) noexcept;
 

@@ -120,7 +120,7 @@ def test_what_is_known_of_releases(facts: dict[str, Any]) -> None:
     assert releases["9.1.0"] == {
         "version": "9.1.0",
         "layout": "cann",
-        "driver": "26.1.0",
+        "driver": "26.0.RC1",
         "toolkit": f"Ascend-cann-toolkit_9.1.0_linux-{MACHINE}.run",
         "nnal": f"Ascend-cann-nnal_9.1.0_linux-{MACHINE}.run",
         "kernels": {

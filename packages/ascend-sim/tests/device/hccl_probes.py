@@ -105,6 +105,22 @@ def exchange_with_the_next(name: str, number: str) -> object:
     return sorted(set(rank.read(out, length)))
 
 
+def exchange_in_a_group(name: str, number: str) -> object:
+    """Two ranks that both send first, within a group inside of a group, and then sum."""
+    rank = Rank.join(name, int(number), 2)
+    length = ctypes.c_uint64(50_000)
+    send, out = rank.buffer([rank.number] * 50_000), rank.buffer([9] * 50_000)
+    rank.acl.call("HcclGroupStart")
+    rank.acl.call("HcclGroupStart")
+    rank.call("Send", send, length, INT32_TYPE, 1 - rank.number)
+    rank.call("Recv", out, length, INT32_TYPE, 1 - rank.number)
+    rank.acl.call("HcclGroupEnd")
+    before = rank.read(out, 1)
+    rank.acl.call("HcclGroupEnd")
+    code = rank.acl.code("HcclGroupEnd")
+    return [before, sorted(set(rank.read(out, 50_000))), rank.sum([1]), code]
+
+
 def disagree(name: str, number: str, what: str) -> object:
     """Two ranks of which the second asks for something else."""
     rank = Rank.join(name, int(number), 2)
@@ -223,6 +239,7 @@ PROBES: dict[str, Callable[..., object]] = {
     probe.__name__: probe
     for probe in (
         communicate,
+        exchange_in_a_group,
         exchange_with_the_next,
         disagree,
         work_until_an_error,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,17 @@ from .torch_values import softmax as softmax_of
 HIDDEN = 3
 
 
-def older(client: Client, name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+def older(
+    client: Client,
+    name: str,
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    attributes: Mapping[str, str] | None = None,
+) -> list[Any]:
     """What an operator of the older interface gives, into arrays like `outputs`."""
+    given_attributes = ctypes.c_void_p(client.acl.library.aclopCreateAttr())
+    for key, value in (attributes or {}).items():
+        client.acl.call("aclopSetAttrString", given_attributes, key.encode(), value.encode())
     given = [described(client, each, on_host=False) for each in inputs]
     found = [described(client, each, on_host=False) for each in outputs]
     handles = [
@@ -32,7 +41,7 @@ def older(client: Client, name: str, inputs: Sequence[Any], outputs: Sequence[An
         *handles[:2],
         len(found),
         *handles[2:],
-        ctypes.c_void_p(client.acl.library.aclopCreateAttr()),
+        given_attributes,
         0,
         0,
         None,
@@ -91,6 +100,45 @@ def lstm_gradients(client: Client, steps: int) -> float:
     return max(
         float(np.abs(a - e.reshape(a.shape)).max()) for a, e in zip(found, expected, strict=True)
     )
+
+
+def gru_by_steps(client: Client, order: str) -> float:
+    """A GRU of the older interface and its gradients, against numbers' differences."""
+    shapes = ((3, 2, 4), (4, 9), (HIDDEN, 9), (9,), (9,), (2, HIDDEN))
+    x, w_ih, w_hh, b_ih, b_hh, h0 = wide = [numbers(*shape).astype("f8") for shape in shapes]
+
+    def states() -> list[Any]:
+        rows, h = [], h0
+        for step in x:
+            gi, gh = (np.split(part, 3, 1) for part in (step @ w_ih + b_ih, h @ w_hh + b_hh))
+            first, second = (1 / (1 + np.exp(-gi[at] - gh[at])) for at in (0, 1))
+            r, z = (first, second) if order == "rzh" else (second, first)
+            n = np.tanh(gi[2] + r * gh[2])
+            h = (1 - z) * n + z * h
+            rows.append((h, z, r, n, gh[2]))
+        return [np.stack(part) for part in zip(*rows, strict=True)]
+
+    h, *gates = states()
+    dy, dh = numbers(*h.shape), numbers(2, HIDDEN)
+    single = [each.astype("f4") for each in wide]
+    attributes = {"gate_order": order}
+    given = [*single[:5], np.zeros(0, "f4"), single[5]]
+    saved = [each.astype("f4") for each in (h, h, *gates)]
+    found = older(client, "DynamicGRUV2", given, saved, attributes)
+    error = max(float(np.abs(a - b).max()) for a, b in zip(found, (h, h, *gates), strict=True))
+    inputs = [*single[:3], saved[0], single[5], saved[1], dy, dh, *saved[2:]]
+    outputs = [w_ih, w_hh, b_ih, b_hh, x, h0]
+    results = older(
+        client, "DynamicGRUV2Grad", inputs, [each.astype("f4") for each in outputs], attributes
+    )
+
+    def total() -> float:
+        steps = states()[0]
+        return float((steps * dy).sum() + (steps[-1] * dh).sum())
+
+    for result, array in zip(results, outputs, strict=True):
+        error = max(error, float(np.abs(result - slope(total, array)).max()))
+    return error
 
 
 def convolution_of_pairs(client: Client) -> float:
@@ -204,6 +252,8 @@ def more_values() -> object:
     return {
         "gradients of one step": lstm_gradients(client, 1),
         "gradients of three steps": lstm_gradients(client, 3),
+        "gates r, z, n": gru_by_steps(client, "rzh"),
+        "gates z, r, n": gru_by_steps(client, "zrh"),
         "convolution": convolution_of_pairs(client),
         "loss": half_loss(client),
         "samples": half_samples(client),

@@ -18,6 +18,7 @@ from . import (
     hccl_probes,
     operator_probes,
     runtime_probes,
+    type_probes,
     wait_probes,
 )
 from .acl import (
@@ -212,6 +213,7 @@ PROBES: dict[str, Callable[..., object]] = (
     | hccl_probes.PROBES
     | operator_probes.PROBES
     | runtime_probes.PROBES
+    | type_probes.PROBES
     | wait_probes.PROBES
 )
 

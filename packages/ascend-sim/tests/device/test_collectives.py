@@ -43,6 +43,12 @@ def test_a_batch_of_sends_and_receives_goes_round(host: Host) -> None:
     assert run_ranks(host, 3, "exchange_with_the_next") == [[2], [0], [1]]
 
 
+def test_the_calls_of_a_group_are_carried_out_at_its_end(host: Host) -> None:
+    """Those of the outermost group; an end without a start is HCCL_E_NOT_SUPPORT."""
+    answers = run_ranks(host, 2, "exchange_in_a_group")
+    assert answers == [[[9], [1], [2], 5], [[9], [0], [2], 5]]
+
+
 @pytest.mark.parametrize(
     ("what", "complaint"),
     [

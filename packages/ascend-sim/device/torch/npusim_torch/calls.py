@@ -20,7 +20,8 @@ def run(name: str, arguments: tuple[Any, ...], attributes: tuple[tuple[str, Any]
     """Carry out one operator.
 
     Returns:
-        None, a tuple of (index of an argument, its new shape), or a message when it failed.
+        None, a tuple of (index of an argument, its new shape), or a message when it failed, which
+        begins with IndexError where an index in the data is wrong.
     """
     try:
         operator = _operators.get(name)
@@ -29,7 +30,9 @@ def run(name: str, arguments: tuple[Any, ...], attributes: tuple[tuple[str, Any]
         with torch.no_grad(), torch._C.DisableTorchFunction():
             return operator(arguments, dict(attributes))
     except BaseException as error:  # noqa: BLE001 - an exception must not leave through C++
-        return f"{type(error).__name__}: {error}"
+        # Some of torch's kernels raise a RuntimeError for a wrong index.
+        kind = IndexError if "out of bounds" in str(error) else type(error)
+        return f"{kind.__name__}: {error}"
 
 
 def _close() -> None:

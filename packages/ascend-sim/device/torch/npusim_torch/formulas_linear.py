@@ -119,12 +119,20 @@ def deformable_conv2d(
     return (result if bias is None else result + bias.reshape(1, -1, 1, 1)), None
 
 
+def matrix_product(x: Any, y: Any, bias: Any, first: bool, second: bool) -> Any:
+    """The product of two matrices, or of two batches, of which either may be transposed."""
+    left = x.float().transpose(-1, -2) if first else x.float()
+    right = y.float().transpose(-1, -2) if second else y.float()
+    return left @ right if bias is None else left @ right + bias.float()
+
+
 __all__ = [
     "conv_tbc_backward",
     "deformable_conv2d",
     "filter_of",
     "fused_matmul",
     "linalg_qr",
+    "matrix_product",
     "per_axis",
     "stft",
     "svd",

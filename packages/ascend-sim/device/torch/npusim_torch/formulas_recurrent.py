@@ -83,6 +83,25 @@ def lstm_backward(
     return found[0], found[1], found[2], list(found[3:])
 
 
+def gru_backward(
+    x: Any,
+    hx: Any,
+    params: Any,
+    grads: Any,
+    sizes: Any,
+    bias: bool,
+    layers: int,
+    both: bool,
+    first: bool,
+) -> Any:
+    """Gradients of the input, of the state and of the parameters."""
+    inputs = [item.detach().clone().requires_grad_() for item in (x, hx, *params)]
+    with torch.enable_grad():
+        outs = gru(inputs[0], inputs[2:], inputs[1], sizes, bias, layers, 0.0, False, both, first)
+    found = torch.autograd.grad(outs, inputs, [g.reshape(o.shape) for g, o in zip(grads, outs)])
+    return found[0], found[1], list(found[2:])
+
+
 def lstm_cell(
     input_gates: Any, hidden_gates: Any, cx: Any, input_bias: Any, hidden_bias: Any
 ) -> Any:
@@ -193,11 +212,68 @@ def dynamic_rnn_v2_backward(
     return dw_ih, dw_hh, db, dx, total_h, total_c
 
 
+def dynamic_gru(x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, h0: Any, attrs: Any) -> Any:
+    """One layer in one direction: y, h, the gates z, r and n, and what r scales, at every step."""
+    hidden = w_hh.shape[0]
+    h = x.new_zeros(x.shape[1], hidden).float() if h0 is None else h0.float().reshape(-1, hidden)
+    rows = []
+    for step in x.float():
+        gi, gh = step @ w_ih.float(), h @ w_hh.float()
+        gi = gi if b_ih is None else gi + b_ih.float()
+        gh = gh if b_hh is None else gh + b_hh.float()
+        r, z = (torch.sigmoid(a + b) for a, b in zip(_in_order(gi, attrs), _in_order(gh, attrs)))
+        hn = gh[:, 2 * hidden :]
+        n = torch.tanh(gi[:, 2 * hidden :] + r * hn)
+        h = (1 - z) * n + z * h
+        rows.append((h, h, z, r, n, hn))
+    return tuple(torch.stack(part) for part in zip(*rows))
+
+
+def _in_order(gates: Any, attrs: Any) -> Any:
+    """The parts of r and z: their order is an attribute, and n is always the last."""
+    first, second, _ = gates.chunk(3, 1)
+    return (first, second) if attrs.get("gate_order", "zrh") == "rzh" else (second, first)
+
+
+def dynamic_gru_backward(
+    x: Any, w_ih: Any, w_hh: Any, h0: Any, saved: Any, grads: Any, attrs: Any
+) -> Any:
+    """Gradients of both weights, both biases, x and the first state.
+
+    `saved` are h, z, r, n and what r scales, at every step; `grads` those of y and the last state.
+    """
+    hidden = w_hh.shape[0]
+    first = h0.float().reshape(-1, hidden)
+    h, z, r, n, hn = (part.float().reshape(len(x), -1, hidden) for part in saved)
+    dy, total = grads[0].float().reshape(h.shape), grads[1].float().reshape(-1, hidden)
+    dx = torch.zeros(x.shape)
+    dw_ih, dw_hh = torch.zeros(w_ih.shape), torch.zeros(w_hh.shape)
+    db_ih, db_hh = torch.zeros(w_ih.shape[1]), torch.zeros(w_hh.shape[1])
+    for at in reversed(range(len(x))):
+        old = h[at - 1] if at else first
+        total = total + dy[at]
+        dn = total * (1 - z[at]) * (1 - n[at] * n[at])
+        dz = total * (old - n[at]) * z[at] * (1 - z[at])
+        dr = dn * hn[at] * r[at] * (1 - r[at])
+        gi = torch.cat((*_in_order(torch.cat((dr, dz, dn), 1), attrs), dn), 1)
+        gh = torch.cat((gi[:, : 2 * hidden], dn * r[at]), 1)
+        dx[at] = gi @ w_ih.float().t()
+        total = total * z[at] + gh @ w_hh.float().t()
+        dw_ih += x[at].float().t() @ gi
+        dw_hh += old.t() @ gh
+        db_ih += gi.sum(0)
+        db_hh += gh.sum(0)
+    return dw_ih, dw_hh, db_ih, db_hh, dx, total
+
+
 __all__ = [
+    "dynamic_gru",
+    "dynamic_gru_backward",
     "dynamic_rnn",
     "dynamic_rnn_backward",
     "dynamic_rnn_v2_backward",
     "gru",
+    "gru_backward",
     "lstm",
     "lstm_backward",
     "lstm_cell",
