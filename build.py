@@ -25,5 +25,6 @@ if __name__ == "__main__":
     gc.set_threshold(100_000)
     code = main()
     # All is done: what comes while Python ends must not look like a failure.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     sys.exit(code)

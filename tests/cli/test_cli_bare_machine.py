@@ -69,8 +69,9 @@ def test_build_py_is_also_read_by_an_older_python(program: Checkout) -> None:
     assert checked < imported
 
 
-def test_a_signal_after_everything_was_done(tmp_path: Path) -> None:
-    text = "import atexit, os, signal\natexit.register(os.kill, os.getpid(), signal.SIGTERM)\n"
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_after_everything_was_done(tmp_path: Path, name: str) -> None:
+    text = f"import atexit, os, signal\natexit.register(os.kill, os.getpid(), signal.{name})\n"
     (tmp_path / "sitecustomize.py").write_text(text, encoding="utf-8")
     environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
     argv = [sys.executable, str(ROOT / "build.py"), "--version"]

@@ -35,5 +35,6 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         code = 130
     # And for a signal after the end.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     sys.exit(code)
