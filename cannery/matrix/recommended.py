@@ -20,14 +20,24 @@ def recommended_first(top: Section, targets: Mapping[str, Target]) -> dict[str, 
 
     A use for which no target fits is left out.
     """
-    section = top.section("recommended", required=False)
+    if not (section := top.section("recommended", required=False)):
+        return {**targets}
+    rules = {use: section.texts(use, _wrong) for use in section.names()}
+    if top.problems.count:
+        # Of a target with a mistake nothing else is known.
+        return {**targets}
     found: dict[str, Target] = {}
-    for use in section.names() if section else ():
-        assert section
-        fitting = _fitting(section.texts(use), targets.values())
+    for use, conditions in rules.items():
+        fitting = _fitting(conditions, targets.values())
         if best := max(fitting, key=_order, default=None):
             found.setdefault(best.id, replace(best, recommended=use))
     return {**found, **{name: each for name, each in targets.items() if name not in found}}
+
+
+def _wrong(condition: str) -> str:
+    """What is wrong with ``condition``; "" if nothing is. Its key may be of a target to come."""
+    good = condition.partition("=")[1]
+    return "" if good else f"invalid condition {condition!r}; write it as in python=3.9."
 
 
 def _fitting(conditions: Iterable[str], targets: Iterable[Target]) -> list[Target]:

@@ -31,9 +31,12 @@ from tests.campaign.structure_edits import STRUCTURE_EDITS
 from tests.campaigns import FAILURE, CaseVerdict
 
 _SHARES = {"bases": 4, "pythons": 3, "cann": 8, "wheels": 4, "applications": 5, "leave-out": 1}
+RECOMMENDED = "cannery/data/recommended.yaml"
+"""Is not edited: its rules choose among targets, and another rule may choose the same one."""
+
 FILES = {
     "matrix.yaml": 20,
-    **{name: _SHARES[Path(name).stem] for name in DATA},
+    **{name: _SHARES[Path(name).stem] for name in DATA if name != RECOMMENDED},
     "compat.yaml": 45,
     "publish.yaml": 10,
 }
@@ -160,7 +163,7 @@ class Campaign:
 
 def _copy(root: Path, folder: Path) -> Project:
     folder.mkdir(parents=True)
-    for name in FILES:
+    for name in (*FILES, RECOMMENDED):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(root / name, folder / name)
     for path in [root / "images", *(root / "cannery").iterdir()]:

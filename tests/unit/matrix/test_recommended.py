@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.publish.policy import load as load_policy
 from tests.policy.conftest import PROJECT, TARGETS
-from tests.unit.matrices import CHECKOUT, MATRIX, load
+from tests.unit.matrices import CHECKOUT, MATRIX, edited, load
 
 RECOMMENDED = {each.recommended: each for each in TARGETS.values() if each.recommended}
 
@@ -39,8 +40,16 @@ def test_latest_is_what_is_recommended_for_training() -> None:
 
 def test_a_use_without_a_target_and_a_matrix_without_uses(tmp_path: Path) -> None:
     plain = load(tmp_path, MATRIX)
+    with pytest.raises(MatrixError, match=r"matrix.yaml:\d+:\d+: invalid condition 'chip:910b'"):
+        load(tmp_path, MATRIX + "recommended: {all: ['chip:910b']}\n")
     ruled = load(tmp_path, MATRIX + "recommended: {nothing: [chip=950], all: [chip=910b]}\n")
     assert {each.recommended for each in plain.targets.values()} == {""}
     # None of its files is on a server, so nobody is sent to a target.
     assert {each.recommended for each in ruled.targets.values()} == {""}
     assert [*ruled.targets] == [*plain.targets]
+
+
+def test_beside_a_target_with_a_mistake_nothing_is_recommended(tmp_path: Path) -> None:
+    text = edited("    version: 3.8.18\n", "", MATRIX)
+    with pytest.raises(MatrixError, match="has no .version."):
+        load(tmp_path, text + "recommended: {all: [chip=910b]}\n")
