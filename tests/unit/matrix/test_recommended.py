@@ -50,6 +50,6 @@ def test_a_use_without_a_target_and_a_matrix_without_uses(tmp_path: Path) -> Non
 
 
 def test_beside_a_target_with_a_mistake_nothing_is_recommended(tmp_path: Path) -> None:
-    text = edited("    version: 3.8.18\n", "", MATRIX)
-    with pytest.raises(MatrixError, match="has no .version."):
+    text = edited("    version: 3.9.2\n", "", MATRIX)
+    with pytest.raises(MatrixError, match="has no 'version'"):
         load(tmp_path, text + "recommended: {all: [chip=910b]}\n")
