@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-import requests
-
 from cannery.common import console
 from cannery.common.errors import Problem, file_error
 from cannery.registry.client import Repository
 from cannery.registry.errors import RegistryError
 from cannery.registry.image_archive import opener, unpacked
 from cannery.registry.oci import Descriptor, Document, manifest_contents
+
+_BAD_REQUEST = 400
+"""The status of the answer MANIFEST_BLOB_UNKNOWN."""
 
 _LARGE = 100_000_000
 """Bytes; the upload of a larger blob is announced, because it takes long."""
@@ -91,7 +92,7 @@ def _store(repository: Repository, documents: Iterable[Document], fill: Callable
         try:
             repository.put_manifest(document.digest, document)
         except RegistryError as error:
-            if error.status != requests.codes.bad_request:
+            if error.status != _BAD_REQUEST:
                 raise
             fill()
             repository.put_manifest(document.digest, document)
