@@ -47,7 +47,7 @@ PACKAGES = ("ca-certificates", "python3")
 """The Debian packages of a small image."""
 
 _LEFT_OUT = shutil.ignore_patterns(".[!d]*", "artifacts", "node_modules", "__pycache__")
-_PACKAGES = "in layer.packages %}"
+_PACKAGES = "layer.packages | join"
 _BUILD_STAGE = ("--python-version", "3.11")
 
 
@@ -88,7 +88,7 @@ def small_copy(root: Path, built: Sequence[Built], packages: PackageIndex) -> It
 def _shorten(template: Path) -> None:
     """Leave two packages in the first layer of an image."""
     text = template.read_text(encoding="utf-8")
-    found = text.replace(_PACKAGES, f"in {[*PACKAGES]} %}}", 1)
+    found = text.replace(_PACKAGES, f"{[*PACKAGES]} | join", 1)
     assert found != text
     template.write_text(found, encoding="utf-8")
 
