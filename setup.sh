@@ -18,8 +18,8 @@ It can be run repeatedly: it changes nothing that works already.
 
   --venv    prepare only the virtual environment, for commands that need no engine
   --tests   also install what this project's tests need: requirements-dev.txt, and the programs
-            docker compose, docker-registry, iproute2, cosign, MPICH, and a browser with a Chinese
-            font; with --venv, only requirements-dev.txt
+            docker compose, docker-registry, iproute2, cosign, MPICH, rootlesskit, and a browser
+            with a Chinese font; with --venv, only requirements-dev.txt
   --stop    stop the engine, if this script has started it
 
 Exit codes: 0 ready (or the exit code of COMMAND), 2 invalid options, 6 the machine could not be
@@ -157,6 +157,8 @@ ensure_test_tools() {
   command -v apt-get >/dev/null || return 0
   command -v ip >/dev/null || apt_install iproute2
   command -v mpicxx >/dev/null || apt_install libmpich-dev mpich
+  # An engine without root's rights looks for it.
+  command -v rootlesskit-docker-proxy >/dev/null || apt_install rootlesskit
   docker compose version >/dev/null 2>&1 || apt_install_newer docker-compose
   command -v cosign >/dev/null || apt_install_newer cosign
   command -v docker-registry >/dev/null || install_registry
