@@ -191,13 +191,19 @@ def _row(cells: _Cells, pythons: Mapping[str, str]) -> TableRow:
         pythons=pythons.get(torch, "") or _minors(cells.texts.get("pythons", "")),
         beta=bool(_BETA.search(torch_npu)),
         app=f"vllm-ascend v{Version(app)}" if app else "",
-        triton_ascend=cells.texts.get("triton_ascend", ""),
+        triton_ascend=_version_if_any(cells.texts.get("triton_ascend", "")),
     )
 
 
 def _plain(cell: str) -> str:
     """The version in a cell, without the name of the product before it."""
     return re.sub(r"^(PyTorch|CANN|TorchNPU|Commercial)\s+", "", cell.strip("`* "))
+
+
+def _version_if_any(cell: str) -> str:
+    """The version in a cell, without a v before it; "" where the table says that there is none."""
+    text = _plain(cell)
+    return "" if _UNPAIRED.fullmatch(text) else str(Version(text))
 
 
 def _minors(cell: str) -> str:

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 
 from packaging.requirements import InvalidRequirement
 from packaging.version import InvalidVersion, Version
@@ -22,6 +23,7 @@ from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.process import run
 from cannery.common.specifiers import normal_name, parse_requirement, parse_requirements
+from cannery.common.threads import workers
 from cannery.common.wheels import platforms
 from cannery.lock.lock_file import parse_lock
 from cannery.lock.requirements import build_requirement_groups, requirement_groups
@@ -30,6 +32,9 @@ from cannery.matrix.project import Project
 
 _SDISTS = ("deepspeed",)
 """Packages without wheels, for which a platform cannot be given."""
+
+_AT_ONCE = 8
+"""How many questions are asked at the same time: pip mostly waits."""
 
 _FOUND = re.compile(r"^\s*Available versions: (.+)$", re.MULTILINE)
 _FAILED = re.compile(r"^\s*Could not fetch URL (\S+): (.+?)(?: - skipping)?$", re.MULTILINE)
@@ -44,12 +49,14 @@ def ask(questions: Iterable[Question], source: PackageIndex) -> dict[Question, f
     Raises:
         EngineError: an index cannot be reached, no index has a package, or pip is missing.
     """
-    answers: dict[Question, frozenset[Version]] = {}
-    said: dict[str, str] = {}
-    for question in questions:
-        python = question.runtime.python
-        console.say(f"asking the package index for {question.package} on Python {python}")
-        answers[question], said[question.package] = _ask(question, source)
+    asked = [*questions]
+    packages = sorted({each.package for each in asked})
+    console.say(f"asking the package index for {', '.join(packages)}")
+    with workers(_AT_ONCE) as give:
+        given = [give(partial(_ask, source=source), each) for each in asked]
+    found = [each.result() for each in given]
+    answers = {each: versions for each, (versions, _) in zip(asked, found, strict=True)}
+    said = {each.package: reason for each, (_, reason) in zip(asked, found, strict=True)}
     for package, reason in said.items():
         if not any(answers[each] for each in answers if each.package == package):
             raise EngineError(

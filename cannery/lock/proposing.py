@@ -13,6 +13,8 @@ from cannery.common.columns import fold
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
+from cannery.common.specifiers import normal_name
+from cannery.common.threads import workers
 from cannery.compat import parse_compat
 from cannery.compat.makers_table import TableRow, new_rows, read_table
 from cannery.fetch.http import read_page
@@ -21,12 +23,17 @@ from cannery.lock.resolve import lock_build_requirements, lock_target
 from cannery.matrix.ended import Ended, ended_targets
 from cannery.matrix.files import FACTS, MATRIX, Data
 from cannery.matrix.index_questions import KEYS, questions
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.propose_applications import application_questions, propose_applications
 from cannery.matrix.propose_pairs import Proposed, propose_pairs
+from cannery.matrix.schema import parse_files
 from cannery.matrix.siblings import Known
 from cannery.matrix.text import YamlText
 from cannery.matrix.versions import find_uses
+
+_AT_ONCE = 4
+"""How many targets are locked at the same time: uv mostly waits for the index."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,21 +75,36 @@ def propose(project: Project, source: PackageIndex, tables: Iterable[str], today
     answers = ask([*asked, *application_questions(matrix)], source)
     locks = _Locks(project, source)
     known = Known(compat=compat, answers=answers, refusal=locks.refusal)
-    new: Data = {**files, FACTS: after[compat_file]}
-    proposed = [*propose_pairs(new, matrix, known, today)]
-    new = proposed[-1].addition.files if proposed else new
-    proposed += propose_applications(new, matrix, known)
-    new = proposed[-1].addition.files if proposed else new
+    facts: Data = {**files, FACTS: after[compat_file]}
+    proposed, new = _proposals(facts, matrix, known, today)
+    while locks.make(_targets_of(proposed, new)):
+        proposed, new = _proposals(facts, matrix, known, today)
     after |= {project.root / name: text for name, text in new.items()}
-    targets = [name for each in proposed for name in each.addition.targets]
     return Proposals(
         rows=tuple(rows),
         proposed=tuple(proposed),
         ended=tuple(ended_targets(matrix, compat, today)),
         files={path: text for path, text in after.items() if text != before[path]}
-        | locks.texts(targets),
+        | locks.texts(each.id for each in _targets_of(proposed, new)),
         before=before,
     )
+
+
+def _proposals(
+    files: Data, matrix: Matrix, known: Known, today: str
+) -> tuple[list[Proposed], Data]:
+    """All proposals, and ``files`` with them."""
+    proposed = [*propose_pairs(files, matrix, known, today)]
+    files = proposed[-1].addition.files if proposed else files
+    proposed += propose_applications(files, matrix, known)
+    return proposed, proposed[-1].addition.files if proposed else files
+
+
+def _targets_of(proposed: Iterable[Proposed], files: Data) -> list[Target]:
+    """The new targets of ``proposed``, which ``files`` have."""
+    names = [name for each in proposed for name in each.addition.targets]
+    targets = parse_files(files).targets if names else {}
+    return [targets[name] for name in names]
 
 
 class _Locks:
@@ -91,13 +113,25 @@ class _Locks:
     def __init__(self, project: Project, source: PackageIndex) -> None:
         self._project, self._source = project, source
         self._made: dict[str, dict[Path, str]] = {}
+        self._failures: dict[str, str] = {}
 
     def refusal(self, target: Target) -> str:
-        """Lock ``target``; why that cannot be done, or "".
+        """Why ``target`` could not be locked; "" if it was or has not been tried."""
+        return self._failures.get(target.id, "")
+
+    def make(self, targets: Iterable[Target]) -> bool:
+        """Lock what has not been tried of ``targets``; whether one of these could not be.
 
         Raises:
             EngineError: uv or the package index failed.
         """
+        new = [each for each in targets if each.id not in self._made]
+        with workers(_AT_ONCE) as give:
+            for target in new:
+                give(self._lock, target)
+        return any(each.id in self._failures for each in new)
+
+    def _lock(self, target: Target) -> None:
         project, source = self._project, self._source
         console.say(f"resolving the packages of {target.id}")
         try:
@@ -105,14 +139,18 @@ class _Locks:
             if target.built_wheels:
                 path = project.build_requirements_lock(target)
                 made[path] = lock_build_requirements(project, target, (), source)
+            self._made[target.id] = made
         except MatrixError as error:
-            return " ".join(error.problems[0].what.split())
-        self._made[target.id] = made
-        return ""
+            self._failures[target.id] = " ".join(error.problems[0].what.split())
 
     def texts(self, targets: Iterable[str]) -> dict[Path, str]:
         """The files of the locks of ``targets``, each with its text."""
         return {path: text for name in targets for path, text in self._made[name].items()}
+
+
+_OF_TORCH_NPU = ("torch-npu", 1, "maker", "Ascend/pytorch")
+_OF_A_PROJECT = ("vllm-ascend", 4, "project", "vllm-project/vllm-ascend")
+"""The source with the first state of a table, its rank, its kind, and whose it is."""
 
 
 def _with_rows(text: str, rows: Sequence[TableRow], table: str, today: str) -> str:
@@ -120,17 +158,18 @@ def _with_rows(text: str, rows: Sequence[TableRow], table: str, today: str) -> s
     if not rows:
         return text
     parts = urlsplit(table)
+    file = Path(parts.path)
     address = f"address: {parts.hostname}{parts.path}, " if parts.hostname else ""
-    is_project = any(row.app for row in rows)
-    name = f"vllm-ascend-{today}" if is_project else f"torch-npu-{today}"
-    maker = "vllm-project/vllm-ascend" if is_project else "Ascend/pytorch"
-    source = (
-        f"{name}: {{rank: {4 if is_project else 1}, kind: {'project' if is_project else 'maker'}, "
-        f'date: {today}, cite: "{Path(parts.path).name} of {maker}", {address}'
-        "about: its rows that were new on this day}"
-    )
+    first, rank, kind, maker = _OF_A_PROJECT if any(row.app for row in rows) else _OF_TORCH_NPU
     compat = YamlText(text, FACTS)
-    if name not in compat.keys("sources"):
+    known = compat.keys("sources")
+    name = f"{first}-{normal_name(file.stem)}-{today}"
+    state = f"state_of: {first}, " if first in known else ""
+    source = (
+        f"{name}: {{rank: {rank}, {state}kind: {kind}, date: {today}, read: {today}, "
+        f'cite: "{file.name} of {maker}", {address}about: its rows that were new on this day}}'
+    )
+    if name not in known:
         compat.add(("sources",), (source,))
     compat.add(("torch_npu",), [row.line(name) for row in rows])
     return compat.text
@@ -159,12 +198,15 @@ def _rows(rows: list[TableRow]) -> list[str]:
 def _proposed(each: Proposed) -> list[str]:
     addition = each.addition
     lines = [each.what, *(f"    {target}" for target in addition.targets)]
-    lines += [f"    not {target}: {why}" for target, why in addition.refused.items()]
+    reasons: dict[str, list[str]] = {}
+    for target, why in addition.refused.items():
+        reasons.setdefault(why, []).append(target)
+    lines += [f"    not {', '.join(targets)}: {why}" for why, targets in reasons.items()]
     if each.problem:
         lines.append(f"  -> {each.problem}")
-    elif addition.targets:
+    if addition.targets:
         lines.append("  -> With --write these targets are added.")
-    else:
+    elif not each.problem:
         lines.append("  -> Nothing is written for it. It needs rows in compat.yaml, or other pins.")
     return lines
 

@@ -59,24 +59,28 @@ def propose_applications(files: Data, matrix: Matrix, known: Known) -> Iterator[
         old, new = used.application.version, used.newest(known.answers)
         if not new:
             continue
-        named = f"{used.package} {new}, as {used.application.name}"
         values = [
             value
             for value in axis_values(files)
             if value.get("application") == used.application.name
         ]
-        if not values:
-            nothing = Addition(files=files, targets=(), refused={})
-            yield Proposed(what=f"{named}.", addition=nothing, problem=_HAND)
+        targets: list[str] = []
+        refused: dict[str, str] = {}
+        problems = [] if values else [_HAND]
         for like in values:
-            what = f"{named}: {like.name} of family {like.family}."
             try:
                 addition = _added(files, like, used, (old, new), known)
-                files = addition.files
-                yield Proposed(what=what, addition=addition)
             except MatrixError as error:
-                nothing = Addition(files=files, targets=(), refused={})
-                yield Proposed(what=what, addition=nothing, problem=str(error))
+                problems.append(f"{like.name} of family {like.family}: {error}")
+                continue
+            files = addition.files
+            targets += addition.targets
+            refused |= addition.refused
+        yield Proposed(
+            what=f"{used.package} {new}, as {used.application.name}.",
+            addition=Addition(files=files, targets=tuple(targets), refused=refused),
+            problem=" ".join(problems),
+        )
 
 
 def _used(matrix: Matrix) -> list[_Used]:

@@ -49,7 +49,8 @@ def propose_pairs(files: Data, matrix: Matrix, known: Known, today: str) -> Iter
     """One proposal for each new pair, each for the ``files`` of the one before it.
 
     A pair is new if its CANN is newer than that of every target with its torch, or its torch than
-    all. A torch whose maintenance ended before ``today`` is left out.
+    all; of each series of CANN, as 9.1.X, the newest is proposed. A torch whose maintenance ended
+    before ``today`` is left out.
     """
     compat = known.compat
     ended = {
@@ -75,21 +76,22 @@ def propose_pairs(files: Data, matrix: Matrix, known: Known, today: str) -> Iter
 
 
 def _new(matrix: Matrix, compat: Compat) -> list[Combination]:
-    """The newest new pair of each torch, oldest torch first."""
+    """The newest new pair of each torch and series of CANN, oldest torch first."""
     used: dict[str, set[CannVersion]] = {}
     for target in matrix.targets.values():
         if target.torch:
             cann = target.cann.nearest_public if target.cann.interim else target.cann.version
             used.setdefault(target.torch, set()).add(CannVersion.parse(cann))
     last = max(map(Version, used), default=Version("0"))
-    best: dict[str, Pairing] = {}
+    best: dict[tuple[str, tuple[int, int]], Pairing] = {}
     for row in compat.pairings:
         if row.is_makers and is_published(row) and not row.cann.is_preview:
-            best[row.torch] = max(row, best.get(row.torch, row), key=_age)
+            series = row.torch, row.cann.train
+            best[series] = max(row, best.get(series, row), key=_age)
     return [
-        Combination(python="", torch=torch, torch_npu=row.torch_npu, cann=row.cann, row=row)
-        for torch, row in sorted(best.items(), key=lambda item: Version(item[0]))
-        if (row.cann > max(used[torch]) if torch in used else Version(torch) > last)
+        Combination(python="", torch=row.torch, torch_npu=row.torch_npu, cann=row.cann, row=row)
+        for row in sorted(best.values(), key=lambda row: (Version(row.torch), row.cann))
+        if (row.cann > max(used[row.torch]) if row.torch in used else Version(row.torch) > last)
     ]
 
 

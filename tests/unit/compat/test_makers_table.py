@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cannery.common.errors import MatrixError
@@ -48,20 +46,36 @@ VLLM = """\
 NEWEST = """\
 | 组件 | 推荐版本 |
 |---|---|
-| TorchNPU | 2.14.0 |
+| TorchNPU | 2.12.0 |
 
 | TorchNPU版本 | TorchNPU安装包版本 | PyTorch版本 | CANN版本 |
-|---|---|---|---|
-| 26.2.0 | 2.14.0 | 2.14.0 | CANN 9.2.0 |
-| 26.2.0 | 2.13.0 | 2.13.0 | CANN 9.2.0 |
-| 26.2.0 | 2.12.0.post3 | 2.12.0 | CANN 9.2.0 |
-| 26.2.0 | 2.11.0.post3 | 2.11.0 | CANN 9.2.0 |
-| 26.2.0 | 2.10.0.post7 | 2.10.0 | CANN 9.2.0 |
-| 26.2.0 | 2.9.0.post9 | 2.9.0 | CANN 9.2.0 |
-| 26.2.0 | 2.7.1.post11 | 2.7.1 | CANN 9.2.0 |
+|:---:|:---:|:---:|:---:|
 | 26.1.1 | 2.12.0.post2 | 2.12.0 | CANN 9.1.X |
+| 26.1.1 | 2.11.0.post2 | 2.11.0 | CANN 9.1.X |
+| 26.1.1 | 2.10.0.post6 | 2.10.0 | CANN 9.1.X |
+| 26.1.1 | 2.9.0.post8 | 2.9.0 | CANN 9.1.X |
+| 26.1.1 | 2.7.1.post10 | 2.7.1 | CANN 9.1.X |
 | 26.1.1 | 无配套版本 | 2.8.0 | CANN 9.1.X |
 | 26.0.0 | 2.10.0 | 2.10.0 | CANN 9.0.0 |
+
+| PyTorch版本 | Python版本 |
+|---|---|
+| PyTorch 2.12.0 | Python3.10, Python3.11, Python 3.12, Python 3.13, Python 3.14 |
+| PyTorch 2.9.0 | Python3.10, Python3.11, Python 3.12, Python 3.13 |
+"""
+"""The shape of October 2026: the number of the whole beside that of the wheel, a series of CANN,
+and a version that there is not."""
+
+NOTES = """\
+|代码分支名称|PyTorch版本|TorchNPU版本|TorchNPU安装包版本|CANN版本|Python版本|Triton Ascend版本|
+|--|--|--|--|--|--|--|
+|v2.7.1-26.2.0|2.7.1|26.2.0|2.7.1.post11|9.2.0|Python3.9.*x*、Python3.13.*x*|v3.2.2|
+|v2.9.0-26.2.0|2.9.0|26.2.0|2.9.0.post9|9.2.0|Python3.10.*x*、Python3.14.*x*|无配套版本|
+|v2.10.0-26.2.0|2.10.0|26.2.0|2.10.0.post7|9.2.0|Python3.10.*x*、Python3.14.*x*|v3.6.0|
+|v2.11.0-26.2.0|2.11.0|26.2.0|2.11.0.post3|9.2.0|Python3.10.*x*、Python3.14.*x*|无配套版本|
+|v2.12.0-26.2.0|2.12.0|26.2.0|2.12.0.post3|9.2.0|Python3.10.*x*、Python3.14.*x*|无配套版本|
+|v2.13.0-26.2.0|2.13.0|26.2.0|2.13.0|9.2.0|Python3.10.*x*、Python3.14.*x*|v3.6.0|
+|v2.14.0-26.2.0|2.14.0|26.2.0|2.14.0|9.2.0|Python3.10.*x*、Python3.14.*x*|无配套版本|
 
 表格中“Y”表示兼容。
 
@@ -70,15 +84,7 @@ NEWEST = """\
 | | 8.5.X | 9.0.X | 9.1.X |
 | 7.3.X | Y | Y | Y |
 """
-"""The shape of October 2026: the number of the whole beside that of the wheel, a series of CANN, a
-version that there is not, and a second table on the page."""
-
-NOTES = """\
-| TorchNPU代码分支名称 | PyTorch版本 | TorchNPU版本 | TorchNPU安装包版本 | CANN版本 | Python版本 |
-|---|---|---|---|---|---|
-| v2.12.0-26.2.0 | 2.12.0 | 26.2.0 | 2.12.0.post3 | 9.2.0 | Python3.10.x、Python3.14.x |
-"""
-"""The shape of the release notes."""
+"""The shape of the release notes, which have a second table."""
 
 
 def lines(text: str) -> list[str]:
@@ -132,19 +138,22 @@ def test_rows_that_cannot_be_read_are_all_named() -> None:
 
 def test_the_table_of_october() -> None:
     rows = read_table(NEWEST, "table.md")
-    assert [row.torch_npu for row in rows if row.cann == "9.2.0"] == [
-        *("2.14.0", "2.13.0", "2.12.0.post3", "2.11.0.post3", "2.10.0.post7"),
-        *("2.9.0.post9", "2.7.1.post11"),
+    assert [row.torch_npu for row in rows if row.cann == "9.1.X"] == [
+        *("2.12.0.post2", "2.11.0.post2", "2.10.0.post6", "2.9.0.post8", "2.7.1.post10")
     ]
-    assert rows[2].branch == "v2.12.0-26.2.0"
-    assert [row.torch_npu for row in rows if row.cann == "9.1.X"] == ["2.12.0.post2"]
-    assert len(rows) == 9
+    assert (rows[0].branch, rows[0].pythons) == ("v2.12.0-26.1.1", "3.10-3.14")
+    assert len(rows) == 6
 
 
 def test_the_table_of_the_release_notes() -> None:
-    [row] = read_table(NOTES, "table.md")
-    assert (row.torch_npu, row.cann, row.pythons) == ("2.12.0.post3", "9.2.0", "3.10-3.14")
-    assert row.branch == "v2.12.0-26.2.0"
+    rows = read_table(NOTES, "table.md")
+    assert {(row.cann, row.branch.partition("-")[2]) for row in rows} == {("9.2.0", "26.2.0")}
+    assert [row.torch_npu for row in rows] == [
+        *("2.7.1.post11", "2.9.0.post9", "2.10.0.post7", "2.11.0.post3", "2.12.0.post3"),
+        *("2.13.0", "2.14.0"),
+    ]
+    assert [row.triton_ascend for row in rows] == ["3.2.2", "", "3.6.0", "", "", "3.6.0", ""]
+    assert (rows[0].pythons, rows[1].pythons) == ("3.9-3.13", "3.10-3.14")
 
 
 def test_all_of_these_tables_is_in_compat_yaml() -> None:
@@ -158,11 +167,3 @@ def test_a_series_stands_for_each_of_its_releases() -> None:
         ("2.12.0.post5", "9.1.0"),
         ("2.12.0.post5", "9.1.1"),
     ]
-
-
-def test_before_these_rows_both_tables_bring_all_of_them() -> None:
-    old = [row for row in COMPAT.pairings if "torch-npu-26" not in row.sources[0].name]
-    rows = [*read_table(NEWEST, "a"), *read_table(NOTES, "b")]
-    new = new_rows(rows, replace(COMPAT, pairings=tuple(old)))
-    assert len({row.torch_npu for row in new if row.cann == "9.2.0"}) == 7
-    assert {row.cann for row in new if row.torch_npu == "2.12.0.post2"} == {"9.1.0", "9.1.1"}

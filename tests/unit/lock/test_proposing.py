@@ -16,8 +16,9 @@ from cannery.lock import proposing
 from cannery.lock.proposing import Proposals, propose
 from cannery.matrix.index_questions import Answers, Question
 from cannery.matrix.project import Project
-from tests.unit.compat.test_makers_table import CHINESE, NEWEST, VLLM
-from tests.unit.matrices import OWN_FACTS
+from tests.copies import copy_tree
+from tests.unit.compat.test_makers_table import CHINESE, NEWEST, NOTES, VLLM
+from tests.unit.matrices import CHECKOUT, OWN_FACTS
 from tests.unit.new_targets import TEXT, answers
 
 VERSIONS = ["2.8.0.post4", "2.9.0.post6", "2.9.0.post9", "2.9.0.post10"]
@@ -86,9 +87,10 @@ def test_new_rows_of_a_table_are_used_and_cited(project: Project, tmp_path: Path
     found = found_in(project, str(table))
     assert "torch_npu 2.9.0.post10 on CANN 9.2.0" in str([each.what for each in found.proposed])
     text = found.files[tmp_path / "compat.yaml"]
-    assert "branch: v2.9.0-26.3.0, source: torch-npu-2026-09-01}\n" in text
+    assert "branch: v2.9.0-26.3.0, source: torch-npu-compatibility-2026-09-01}\n" in text
     assert (
-        "  torch-npu-2026-09-01: {rank: 1, kind: maker, date: 2026-09-01, "
+        "  torch-npu-compatibility-2026-09-01: {rank: 1, state_of: torch-npu, kind: maker, "
+        "date: 2026-09-01, read: 2026-09-01, "
         'cite: "COMPATIBILITY.md of Ascend/pytorch"'
     ) in text
     assert str(tmp_path) not in text
@@ -99,14 +101,15 @@ def test_a_table_of_a_project_is_cited_as_one(project: Project, tmp_path: Path) 
     table.write_text(VLLM, encoding="utf-8")
     found = found_in(project, str(table), "")
     text = found.files[tmp_path / "compat.yaml"]
-    assert "vllm-ascend-2026-09-01: {rank: 4, kind: project," in text
+    source = "vllm-ascend-versioning-policy-2026-09-01"
+    assert f"  {source}: {{rank: 4, state_of: vllm-ascend, kind: project," in text
     assert [row.app for row in found.rows] == ["vllm-ascend v0.24.0"]
     # A second table of the same day has the same source.
     (tmp_path / "compat.yaml").write_text(text, encoding="utf-8")
     table.write_text(VLLM.replace("v0.24.0 | v0.24.0", "v0.24.1 | v0.24.0"), encoding="utf-8")
     again = found_in(project, str(table)).files[tmp_path / "compat.yaml"]
-    assert again.count("  vllm-ascend-2026-09-01: ") == 1
-    assert again.count("source: vllm-ascend-2026-09-01}") == 2
+    assert again.count(f"  {source}: ") == 1
+    assert again.count(f"source: {source}}}") == 2
 
 
 @pytest.mark.parametrize(
@@ -120,26 +123,82 @@ def test_a_table_that_cannot_be_had(
         found_in(project, table)
 
 
-def test_the_table_of_a_new_cann_brings_its_pairs_judged_and_locked(
+OF_SUMMER = """\
+schema: 2
+build_base: debian-12
+families:
+  pairs:
+    id: "py311-{pair}"
+    axes:
+      pair:
+        torch2100-cann910: {cann: 9.1.0, torch: 2.10.0, torch_npu: 2.10.0.post4}
+        torch290-cann910: {cann: 9.1.0, torch: 2.9.0, torch_npu: 2.9.0.post6}
+        torch271-cann910: {cann: 9.1.0, torch: 2.7.1, torch_npu: 2.7.1.post8}
+        torch2110-cann910: {cann: 9.1.0, torch: 2.11.0, torch_npu: 2.11.0}
+        torch2120-cann910: {cann: 9.1.0, torch: 2.12.0, torch_npu: 2.12.0}
+    common: {platform: linux/arm64, base: debian-12, python: cpython-3.11.2}
+"""
+
+
+def test_both_tables_of_october_bring_all_their_pairs_judged_and_locked_in_one_run(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    rows = [*read_table(NEWEST, "table"), *read_table(NOTES, "notes")]
+    new = {row.torch_npu for row in rows if row.cann != "9.0.0"}
+    project.matrix_file.write_text(OF_SUMMER, encoding="utf-8")
+    data = tmp_path / "cannery/data"
+    copy_tree(CHECKOUT / "cannery/data", data)
+    cann = (data / "cann.yaml").read_text(encoding="utf-8").partition("  9.2.0:\n")[0]
+    (data / "cann.yaml").write_text(cann, encoding="utf-8")
     facts = tmp_path / "compat.yaml"
     lines = facts.read_text(encoding="utf-8").splitlines(keepends=True)
-    kept = [line for line in lines if not ("torch_npu: " in line and "cann: 9.2.0," in line)]
-    assert len(lines) - len(kept) == 7
+    # This source has nothing but the Pythons of such rows.
+    gone = "  torch-npu-wheels: ", *(f"torch_npu: {each}," for each in new)
+    kept = [line for line in lines if not any(each in line for each in gone)]
     facts.write_text("".join(kept), encoding="utf-8")
-    table = tmp_path / "COMPATIBILITY.md"
-    table.write_text(NEWEST, encoding="utf-8")
-    versions = [row.torch_npu for row in read_table(NEWEST, "table")]
+    tables = {"COMPATIBILITY.md": NEWEST, "release_notes.md": NOTES}
+    for name, text in tables.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    versions = [row.torch_npu for row in rows]
     monkeypatch.setattr(proposing, "ask", lambda *_: answers("torch_npu", versions))
-    found = found_in(project, str(table))
-    assert [row.cann for row in found.rows] == ["9.2.0"] * 7
-    new = [each for each in found.proposed if "CANN 9.2.0" in each.what]
-    # The matrix has no torch 2.7.1, which is older than those that it has.
-    assert {each.what.split()[1] for each in new} == {row.torch for row in found.rows} - {"2.7.1"}
-    for each in new:
-        assert each.addition.targets or each.addition.refused or each.problem
-    targets = [name for each in new for name in each.addition.targets]
-    assert {"py311-torch290-cann920", "py311-torch2100-cann920"} <= {*targets}
+    found = found_in(project, *(str(tmp_path / name) for name in tables))
+    assert len(found.rows) == 5 * 2 + 7
+    targets = {name for each in found.proposed for name in each.addition.targets}
+    series = {"cann911": ("271", "290", "2100", "2110", "2120"), "cann920": ("2130", "2140")}
+    series["cann920"] = (*series["cann911"], *series["cann920"])
+    assert targets == {f"py311-torch{t}-{cann}" for cann, each in series.items() for t in each}
+    assert {path.parent.name for path in found.files if path.name == "requirements.lock"} == targets
+    for path, text in found.files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    definition = "  9.2.0:\n    layout: cann\n    chips: [910b, 950, a3]\n"
+    assert definition in found.files[data / "cann.yaml"]
+    sources = [row.sources[0].cite for row in project.compat().pairings if row.torch_npu in new]
+    assert sources.count("COMPATIBILITY.md of Ascend/pytorch") == 10
+    assert sources.count("release_notes.md of Ascend/pytorch") == 7
+    again = found_in(project, *(str(tmp_path / name) for name in tables))
+    assert (again.rows, again.proposed, again.files) == ((), (), {})
+
+
+def test_what_cannot_be_locked_is_asked_once_and_the_others_stay(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def lock(_project: Project, target: Target, *_: object) -> str:
+        asked.append(target.id)
+        if target.torch == "2.9.0":
+            raise MatrixError("torch wants another world.")
+        return f"the lock of {target.id}\n"
+
+    versions = [*VERSIONS, "2.10.0.post7"]
+    monkeypatch.setattr(proposing, "ask", lambda *_: answers("torch_npu", versions))
+    monkeypatch.setattr(proposing, "lock_target", lock)
+    found = found_in(project)
+    targets = [name for each in found.proposed for name in each.addition.targets]
+    refused = [name for each in found.proposed for name in each.addition.refused]
+    assert "py311-torch2100-cann920" in targets
+    assert NEW in refused
+    assert len(asked) == len({*asked})
     locked = {path.parent.name for path in found.files if path.name == "requirements.lock"}
-    assert {*targets} <= locked
+    assert locked == {*targets}

@@ -81,6 +81,14 @@ def test_what_cannot_be_had_otherwise_is_not_written() -> None:
     assert found.addition.refused["py311-torch290-cann910"].startswith("no wheels of")
 
 
+def test_the_newest_of_each_series_of_cann_is_proposed() -> None:
+    [row] = facts(NEW).pairings
+    canns = ["9.1.0", "9.1.1", "9.2.0"]
+    rows = [replace(row, cann=CannVersion.parse(cann)) for cann in canns]
+    found = proposals(compat=replace(facts(OLD), pairings=(*facts(OLD).pairings, *rows)))
+    assert [each.what.partition(", as")[0].split()[-1] for each in found] == ["9.1.1", "9.2.0"]
+
+
 @pytest.mark.parametrize(("today", "count"), [("2026-10-15", 1), ("2026-10-16", 0)])
 def test_a_torch_whose_maintenance_has_ended_is_left_out(today: str, count: int) -> None:
     # Maintenance of torch_npu for torch 2.8.0 ends on 2026-10-15.
