@@ -62,13 +62,16 @@ _ERROR = re.compile(
 )
 """What an error says whose line is marked as one."""
 
-_SOURCE_ERROR = re.compile(r"\S+\.(?:cpp|cc|cu|c|h):\d+: .*error$")
-"""What a program in C++ says with the place in its source."""
+_SOURCE_ERROR = re.compile(r"\S+\.(?:cpp|cc|cu|c|h):\d+: .*error$|\S+: line \d+: syntax error")
+"""What a program in C++, and a shell, say with the place in the source."""
 
 _STRONG_WARNING = re.compile(
     r"error code is|\bE[A-Z1-9]\d{4}\b|command error|terminated with exception"
 )
 _FRAME = re.compile(r'File "[^"]+", line \d+, in ')
+_STATEMENT = re.compile(r" {4,}(?:raise \w|assert |print\(|warnings\.|log(?:ger|ging)?\.)")
+"""A line of a program's source."""
+
 _SIGNED = re.compile(r"RankID:|^\s*rank\s+: \d")
 _KEPT = 4
 _MOST_SHAPES = 1 << 16
@@ -81,7 +84,7 @@ _GOES_ON = (
     r"|worker group successfully finished"
     r"|\d+ passed|download done|Job '\w+' succeeded|Loading safetensors checkpoint shards: +100%"
     r"|throughput: [1-9]|train metrics|eval metrics|\[INFO:swift\] End time"
-    r"|checkpoint\S* saved|saved \d+ shards|saved to "
+    r"|checkpoint\S* saved|saved \d+ shards|saved to |^Successfully installed "
 )
 _BAD_NUMBER = re.compile(r": (?:nan|NAN|inf)\b")
 _ENDED = (
@@ -189,11 +192,13 @@ class Reader:
         self._fill(hit, line)
         if line.rank >= 0:
             self.ranks.setdefault(self._file, set()).add(line.rank)
-        source = line.text[:2] == "  " and hit.before and _FRAME.search(hit.before[-1])
+        framed = line.text[:2] == "  " and hit.before and _FRAME.search(hit.before[-1])
+        source = framed or _STATEMENT.match(line.text)
         if source or line.level == "info" or IGNORED.search(hit.text):
             return False
-        mild = line.level == "warning" or bool(_CAUGHT.search(hit.text))
-        weak = mild and not _STRONG_WARNING.search(hit.text) and not _EXCEPTION.match(line.text)
+        caught = _CAUGHT.search(hit.text) and not _EXCEPTION.match(line.text)
+        mild = line.level == "warning" or bool(caught)
+        weak = mild and not _STRONG_WARNING.search(hit.text)
         text = _GUESSES.split(hit.text, 1)[0]
         found = causes_in(text, hit.before)
         if not weak and not found:

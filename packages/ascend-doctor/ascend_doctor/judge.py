@@ -10,7 +10,7 @@ from .causes import KINDS
 from .events import ABORT, Event, Reader
 from .prefix import Time
 
-_OPTIONAL = {"cuda-package", "library-missing", "package-range", "triton"}
+_OPTIONAL = {"cuda-package", "library-missing", "package-range", "torch-library", "triton"}
 """Causes whose warnings are of packages that a program tries and does without."""
 
 _ENDS = {"host-memory", "native-crash"}
@@ -52,7 +52,7 @@ def _outcome(reader: Reader) -> Outcome:
     events = [each for each in in_order if each.cause.kind != "note"]
     notes = [each for each in in_order if each.cause.kind == "note"]
     alive = [each for each in events if not _recovered(each, reader)]
-    if alive and all(_rank_of(each) > 1 for each in alive):
+    if alive and all(each.cause.id in _VAGUE or _rank_of(each) in (2, 3) for each in alive):
         # A launcher that speaks last: the reason can be before the last good line.
         alive = [each for each in events if not each.weak]
     failing = [each for each in alive if not each.weak] or _telling(alive)

@@ -23,7 +23,7 @@ SYMBOLS = (
     Owner(r"_ZN?K?3atb|.*N3atb", "ATB of NNAL"),
     Owner(r"_ZN?K?(?:7c10_npu|6at_npu|9torch_npu|7torch_npu)", "torch_npu"),
     Owner(r"_ZN?K?R?(?:3c10|2at|5torch|5caffe2|4c10d)|.*(?:3c10|2at6|5torch)|TH\w", "torch"),
-    Owner(r"_ZN?K?(?:2ge|4gert|8optiling|3cce|2op|10error_message|11ErrorManager)", "CANN"),
+    Owner(r"_ZN?K?(?:2ge|4gert|8optiling|3cce|2op|10error_message|12ErrorManager)", "CANN"),
     Owner(r"acl|Acl|Msprof|msprof|Hccl|Hcom|hccl|rt[A-Z]|ge[A-Z]|Ge[A-Z]|Adx|_ZN?K?4hccl", "CANN"),
     Owner(r"hal[A-Z]|drv[A-Z]|dsmi_|dcmi", "the driver"),
     Owner(r"_ZN?K?6google8protobuf", "protobuf"),
@@ -96,7 +96,8 @@ _NAME = re.compile(
 )
 _CALL = re.compile(
     r"TypeError: .*(?:takes \d+ positional arguments? but \d+ (?:was|were) given"
-    r"|missing \d+ required positional argument|\w\(\) got an unexpected keyword argument)"
+    r"|missing \d+ required positional argument|got multiple values for (?:keyword )?argument"
+    r"|\w\(\) got an unexpected keyword argument)"
 )
 _PLUGIN = re.compile(r"AttributeError: '(?:NPU|Ascend)\w+' object has no attribute")
 

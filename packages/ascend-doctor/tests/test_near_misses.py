@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_doctor.causes import causes_in
+from ascend_doctor.causes import causes, causes_in
 from ascend_doctor.judge import judge_logs
 
 SITE = '  File "/usr/lib/python3/dist-packages/vllm/worker.py", line 3, in load'
@@ -82,6 +82,12 @@ CALL = "TypeError: forward() takes 2 positional arguments but 3 were given"
         ("'_OpNamespace' 'npu' object has no attribute 'x'", "package-range"),
         ("'_OpNamespace' '_C_ascend' object has no attribute 'x'", "vllm-ascend-kernels"),
         ("device error, retcode: 507901", None),
+        # 561103 is a null pointer: of an operator that takes anything, its kernel is missing.
+        ("call aclnnInplaceZero failed, error code is 561103", "kernels-missing"),
+        ("call aclnnMoeInitRoutingV3 failed, error code is 561103", None),
+        ("EZ9999: x should be 128.[FUNC:Check][FILE:a_tiling.cpp][LINE:131]", "operator-arguments"),
+        ("groups: cannot find name for user ID 1000", None),
+        ("lib.so: undefined symbol: _ZN12ErrorManager3xEv", "cann-torch-npu"),
         (
             "mindie/d_: error while loading shared libraries: l.so: cannot open shared object file",
             "mindie-environment",
@@ -121,6 +127,7 @@ FRAME = '  File "/usr/lib/python3/site-packages/{}", line 3, in <module>'
         ("torch_npu/_inductor/a.py", "No module named 'triton.ops'", "triton-ascend-version"),
         ("transformers/models/auto/configuration_auto.py", "KeyError: 'qwen9'", "package-range"),
         ("mine/table.py", "KeyError: 'qwen9'", None),
+        ("vllm/a.py", "TypeError: f() got multiple values for argument 'x'", "package-range"),
         ("vllm/a.py", "AttributeError: 'NPUWorker' object has no attribute 'x'", "package-range"),
         ("vllm_ascend/a.py", "AttributeError: 'NPUWorker' object has no attribute 'x'", None),
         ("vllm/a.py", "AttributeError: 'NoneType' object has no attribute 'x'", None),
@@ -184,6 +191,10 @@ WRAPPER = "  error: subprocess-exited-with-error"
         # A list of what can have happened says nothing of what did.
         (("/w/a.cpp:7: CANN error",), "error-line"),
         (("/w/a.cpp:7: CANN error", "EL0003: The argument is invalid"), "code"),
+        # A run that went on has a reason of its own for its end.
+        (("OSError: [Errno 98] x", "{'loss': 1.2}", "KeyError: 'x'"), "exception"),
+        (("WARNING x: OSError: [Errno 98] x", "KeyError: 'x'"), "exception"),
+        (("run.sh: line 9: syntax error near unexpected token",), "error-line"),
         (("KeyError: 'x'", "Potential root causes: (1) SIGSEGV or others"), "exception"),
         (("KeyError: 'x'", "The context is gone: rtGetDevMsg execute failed, 107002"), "exception"),
         (("/w/a.cpp:7: GGML_ASSERT(n == m) failed",), "exception"),
@@ -195,6 +206,22 @@ WRAPPER = "  error: subprocess-exited-with-error"
 )
 def test_what_is_behind_it(lines: tuple[str, ...], cause: str, tmp_path: Path) -> None:
     assert root(tmp_path, *lines) == cause
+
+
+BESIDE = (Path(__file__).parent / "near_misses.txt").read_text(encoding="utf-8")
+BESIDE_EACH = dict(block.split("\n", 1) for block in BESIDE.split("\n=== ")[1:])
+"""The first line, "cause: what is right", and a log."""
+
+
+@pytest.mark.parametrize(("head", "log"), BESIDE_EACH.items(), ids=list(BESIDE_EACH))
+def test_a_pattern_beside_the_reason(head: str, log: str, tmp_path: Path) -> None:
+    assert root(tmp_path, log.rstrip("\n")) == head.partition(":")[2].strip()
+
+
+def test_every_cause_has_a_log_in_which_it_is_not_the_reason() -> None:
+    named = {head.partition(":")[0] for head in BESIDE_EACH}
+    harmless = {"note", "bare", "question"}
+    assert named == {each.id for each in causes().values() if each.kind not in harmless}
 
 
 def test_a_code_that_says_little_is_no_line_of_its_own_beside_a_reason(tmp_path: Path) -> None:
