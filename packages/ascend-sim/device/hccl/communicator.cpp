@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "../core/fault.h"
+#include "reduction.h"
 
 namespace npusim {
 namespace {
@@ -271,6 +272,7 @@ void Communicator::transfer(const std::vector<Part>& sends, const std::vector<Pa
           throw Error(kHcclParameter, "no rank " + std::to_string(part.peer) + " in a group of " +
                                           std::to_string(ranks_));
         }
+        requireBuffer(part.data, part.size);  // again: what is carried out late may be gone
       }
     }
     Progress out(sends), in(receives);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // aclInit and the settings that torch_npu makes and reads: accepted, since a simulated device has
 // no precision modes, no timeouts and no compiler.
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <mutex>
-#include <regex>
 #include <string>
 
 #include "../core/errors.h"
@@ -20,6 +19,7 @@ namespace {
 
 constexpr int kRepeatedInit = 100002;
 constexpr int kOptionJitCompile = 10;
+constexpr size_t kMostSettingsBytes = size_t{1} << 16;
 
 std::atomic<bool> initialised{false};
 std::mutex options_mutex;
@@ -39,10 +39,16 @@ std::string compileOption(int option) {
 //     {"defaultDevice": {"default_device": "0"}}
 int32_t configuredDevice(const char* path) {
   std::ifstream file(path == nullptr ? "" : path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::smatch found;
-  const std::regex setting(R"re("default_device"\s*:\s*"([0-9]{1,3})")re");
-  return std::regex_search(text, found, setting) ? std::stoi(found[1]) : -1;
+  std::string text(kMostSettingsBytes, '\0');
+  file.read(&text[0], static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  const std::string name = "\"default_device\"";
+  const size_t found = text.find(name);
+  if (found == std::string::npos) return -1;
+  const size_t first = text.find_first_not_of(" \t\r\n:\"", found + name.size());
+  const std::string digits = text.substr(std::min(first, text.size()), 4);
+  const size_t count = std::min(digits.find_first_not_of("0123456789"), digits.size());
+  return count == 0 || count > 3 ? -1 : std::stoi(digits.substr(0, count));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "../core/handles.h"
 #include "devices.h"
+#include "operator_descriptions.h"
 
 using namespace npusim;
 
@@ -225,6 +226,7 @@ NPUSIM_API void* acltdtCreateDataItem(int32_t type, const int64_t* dims, size_t 
     if ((dims == nullptr && count != 0) || (data == nullptr && size != 0)) {
       throw Error(kInvalidParam, "a null pointer");
     }
+    if (count > kMostDims) throw Error(kInvalidParam, std::to_string(count) + " dimensions");
     auto item = std::make_shared<Item>(Item{type, {}, element, data, size, nullptr});
     item->dims.assign(dims, dims + count);
     made = publish(item);

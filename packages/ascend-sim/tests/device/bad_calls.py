@@ -169,6 +169,24 @@ def sum_of_too_many(acl: Acl) -> int:
     return acl.code("HcclAllReduce", memory, memory, count, 2, 0, group_of_one(acl), None)
 
 
+def group_of_memory_that_was_freed(acl: Acl) -> int:
+    """A send and a receive that were right when they were called, but not at the group's end."""
+    pinned, memory, count = ctypes.c_void_p(), acl.allocate(8), ctypes.c_uint64(2)
+    acl.call("aclrtMallocHost", ctypes.byref(pinned), size(8))
+    group = group_of_one(acl)
+    acl.call("HcclGroupStart")
+    acl.call("HcclSend", pinned, count, 2, 0, group, None)
+    acl.call("HcclRecv", memory, count, 2, 0, group, None)
+    acl.call("aclrtFreeHost", pinned)
+    return acl.code("HcclGroupEnd")
+
+
+def item_of_too_many_dimensions(acl: Acl) -> int:
+    acl.library.acltdtCreateDataItem.restype = ctypes.c_void_p
+    dims = int64s([1] * 65)
+    return int(acl.library.acltdtCreateDataItem(1, dims, size(65), 0, None, size(0)) is None)
+
+
 def table_without_end(acl: Acl) -> int:
     comm = ctypes.c_void_p()
     return acl.code("HcclCommInitClusterInfo", b"/dev/zero", 0, ctypes.byref(comm))
@@ -199,6 +217,8 @@ BAD_CALLS: dict[str, Callable[[Acl], int]] = {
         key_of_a_file_that_is_no_memory,
         sum_outside_of_the_device,
         sum_of_too_many,
+        group_of_memory_that_was_freed,
+        item_of_too_many_dimensions,
         table_without_end,
     )
 }

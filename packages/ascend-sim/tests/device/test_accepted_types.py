@@ -88,10 +88,11 @@ def test_operands_on_two_devices_are_refused(host: Host) -> None:
     assert "is in the memory of device 1, and the operator runs on device 0" in said
 
 
-@pytest.mark.parametrize("device", [0, 3])
+@pytest.mark.parametrize(("device", "blanks"), [(0, 0), (3, 0), (3, 60_000)])
 def test_the_settings_name_the_device_of_a_thread_that_sets_none(
-    host: Host, tmp_path: Path, device: int
+    host: Host, tmp_path: Path, device: int, blanks: int
 ) -> None:
     settings = tmp_path / "acl.json"
-    settings.write_text(json.dumps({"defaultDevice": {"default_device": str(device)}}))
+    text = json.dumps({"defaultDevice": {"default_device": str(device)}})
+    settings.write_text(text.replace('": "', f'": {" " * blanks}"'))
     assert host.ask("default_device", str(settings)) == [device, HBM_MB << 20]

@@ -10,6 +10,8 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tests.device.hccl_probes import SendRecvItem
+
 from .pools import WILD, Pools
 
 PLACE_BYTES, HOST_BYTES, ITEMS = 8192, 1 << 16, 128
@@ -89,6 +91,8 @@ class Arguments:
             "root": lambda: ctypes.c_int64(self._rarely((0,), (1, 2, (1 << 32) - 1), 0.1)),
             # With 1 and 2, the device believes the caller's addresses.
             "placement": lambda: ctypes.c_int64(pick((0, -1, 3))),
+            "messages_given": lambda: ctypes.c_uint64(pick(COUNTS)),
+            "poll": lambda: ctypes.c_int64(pick((0, 1))),
             "attribute": lambda: ctypes.c_int64(self._mostly(ATTRIBUTES, WILD_NUMBERS)),
             "one": lambda: ctypes.c_int64(pick((0, 1, 1, 2, -1))),
         }
@@ -112,6 +116,7 @@ class Arguments:
             "number": lambda: self._sometimes_null(self._numbers()),
             "dims": lambda: self._sometimes_null(self._numbers()),
             "counts": lambda: self._sometimes_null(self._numbers()),
+            "messages": lambda: self._sometimes_null(self._messages()),
             "device_ids": lambda: self._sometimes_null((ctypes.c_int32 * ITEMS)(0, 1, 2)),
             "comm_place": lambda: self._handles("comm"),
             "factors": lambda: self._handle(pick(("tensor", "scalar", "scalars"))),
@@ -163,6 +168,18 @@ class Arguments:
         for index, extent in enumerate(shape):
             numbers[index] = extent
         return numbers
+
+    def _messages(self) -> Any:
+        """A send and a receive of the same, and messages at random."""
+        messages = (SendRecvItem * ITEMS)()
+        pick, count, kind = self.chance.choice, self("elements").value, self("type").value
+        for index in range(len(COUNTS)):
+            if index > 1:
+                count, kind = self("elements").value, self("type").value
+            wanted = index if index < 2 else pick((0, 1, 1, 2, -1))
+            peer = self("root").value % (1 << 32)
+            messages[index] = SendRecvItem(wanted, self.address(), count, kind, peer)
+        return messages
 
     def _handle(self, kind: str) -> ctypes.c_void_p:
         return ctypes.c_void_p(self.pools.pick(self.chance, kind.lstrip("-")))

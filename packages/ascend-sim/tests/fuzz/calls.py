@@ -15,7 +15,10 @@ from .arguments import HOST_BYTES, SHAPES, WILD_NUMBERS, Arguments
 from .operators import c_function, own_operators, torch_operators
 
 LINE = re.compile(r"(?:(\d+) )?(\w+)\((.*)\)")
-POINTERS = re.compile(r"aclCreate|aclopCreateAttr|aclGetRecentErrMsg|aclrtGetSocName|HcclGetErrorS")
+POINTERS = re.compile(
+    r"aclCreate|aclopCreateAttr|aclGetRecentErrMsg|aclrtGetSocName|HcclGetErrorS"
+    r"|acltdtCreate|acltdtGet(DatasetName|DataItem|DataAddr)"
+)
 MADE_BY_RETURN = {
     "aclCreateTensor": "tensor",
     "aclCreateScalar": "scalar",
@@ -27,11 +30,15 @@ MADE_BY_RETURN = {
     "aclCreateTensorDesc": "desc",
     "aclCreateDataBuffer": "buffer",
     "aclopCreateAttr": "attr",
+    "acltdtCreateChannel": "channel",
+    "acltdtCreateChannelWithCapacity": "channel",
+    "acltdtCreateDataset": "dataset",
+    "acltdtCreateDataItem": "item",
 }
 NOT_SHARED = re.compile(
     # Two threads must not change one object at once, nor take memory away that another one uses.
     r"acl\w*SetTensor|aclopSetAttr|aclrtUnmapMem|aclrtIpcMemClose|aclrtFreeHost|aclrtHostUnreg"
-    r"|aclrtReleaseMem|aclnn(MaskedSelect|Nonzero|NonzeroV2|Unique2)\b"
+    r"|aclrtReleaseMem|acltdt(AddDataItem|ReceiveTensor)|aclnn(MaskedSelect|Nonzero|NonzeroV2|Unique2)\b"
 )
 OPERATORS, MEMORY_COPIES, WAITS = "Operators", "Memory", "Waiting streams"
 
