@@ -73,7 +73,9 @@ def whole(of, steps):
     return [output, *(state if isinstance(state, tuple) else [state])]
 def gradients(of, steps, run):
     results = run(of, steps)
-    sum((part ** 2).sum() for part in results).backward()
+    # torch_npu takes the gradient of the last states of a reverse direction from the wrong end.
+    used = results[:1] if of.bidirectional and run is padded else results
+    sum((part ** 2).sum() for part in used).backward()
     # Of sequences of different lengths, PyTorch itself reads the input's gradient at wrong places.
     inputs = [steps] if run is whole else []
     return [*results, *(each.grad for each in (*inputs, *of.parameters()))]
