@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import bisect
 import re
-from typing import Iterator, NamedTuple
+from operator import itemgetter
+from typing import Callable, Iterator, NamedTuple
 
 from .log_files import Piece, text_of
 
@@ -61,6 +62,9 @@ _MEANT = re.compile(
 
 _RUNS = re.compile(rb"\d+")
 _WINDOW = 24
+_BESIDE = 6
+"""How much of the text before a number tells it from others."""
+
 ENOUGH = 4
 """How many lines of a kind are read in full."""
 
@@ -104,8 +108,29 @@ class _Shape:
         while meant and not meant[-1]:
             meant.pop()
         parts = [rb"\D*(\d+)" if each else rb"\D*\d+" for each in meant]
-        self.numbers = re.compile(b"".join(parts)).match
+        self._numbers = re.compile(b"".join(parts)).match
         self.alike: dict[tuple[bytes, ...], Kin] = {}
+        self.quick: dict[int, tuple[Callable[[bytes], object], dict[object, Kin]]] = {}
+        """Length of lines to what picks the places of the numbers, and the kinds by these.
+
+        Nearly all lines have their numbers where others of their length have them, and this takes
+        a quarter of the time.
+        """
+
+    def kin(self, line: bytes) -> Kin:
+        """The lines that are like this one."""
+        match = self._numbers(line)
+        found = self.alike.setdefault(match.groups() if match else (line,), Kin())
+        if match and match.re.groups and len(self.quick) < _MOST_KIN:
+            spans = [match.span(at + 1) for at in range(match.re.groups)]
+            beside = [slice(max(0, start - _BESIDE), end + 1) for start, end in spans]
+            pick, known = self.quick.setdefault(len(line), (itemgetter(*beside), {}))
+            if len(known) < _MOST_KIN:
+                known[pick(line)] = found
+        return found
+
+
+_NONE: tuple[Callable[[bytes], object], dict[object, Kin]] = (len, {})
 
 
 class Sieve:
@@ -115,7 +140,6 @@ class Sieve:
         self._needles = [needle.encode() for needle in needles]
         self._quiet: set[bytes] = set()
         self._known: dict[bytes, _Shape] = {}
-        self._size = 0
 
     def hits(self, piece: Piece) -> Iterator[Hit]:
         """The lines that have a needle or a code, and are not like others that were read."""
@@ -138,12 +162,8 @@ class Sieve:
                 if index not in chosen or shape in self._quiet:
                     continue
                 group = known[shape] = _Shape(line)
-            match = group.numbers(line)
-            key = match.groups() if match else (line,)
-            alike = group.alike.get(key)
-            if alike is None:
-                alike = group.alike[key] = Kin()
-                self._size += 1
+            pick, by_places = group.quick.get(len(line), _NONE)
+            alike = by_places.get(pick(line)) or group.kin(line)
             alike.count += 1
             if alike.count > ENOUGH:
                 alike.number, alike.line = piece.number + index, line[:_LONGEST]
@@ -179,9 +199,8 @@ class Sieve:
 
         Before the end there are none, unless too many are known.
         """
-        if not at_end and self._size < _MOST_KIN:
+        if not at_end and sum(len(shape.alike) for shape in self._known.values()) < _MOST_KIN:
             return []
         kinds = [alike for shape in self._known.values() for alike in shape.alike.values()]
         self._known.clear()
-        self._size = 0
         return sorted((alike for alike in kinds if alike.number), key=lambda alike: alike.number)

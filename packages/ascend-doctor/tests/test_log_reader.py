@@ -190,6 +190,14 @@ def test_a_log_of_many_errors_is_read_fast_and_counted(tmp_path: Path) -> None:
     assert found["exception"]["count"] == 200_000
 
 
+def test_a_number_at_another_place_in_a_line_of_the_same_length(tmp_path: Path) -> None:
+    usual = "[ERROR] HCCL(123,p): sent 123456 of 9 retries, retCode is 1 after 100200 ms\n"
+    other = "[ERROR] HCCL(123,p): sent 1 of 9 retries, retCode is 507015 after 100200 ms\n"
+    assert len(usual) == len(other)
+    found = root(judged(tmp_path / "a.log", usual * 50 + other + usual * 50))
+    assert (found["id"], found["line"]) == ("operator-crash", 51)
+
+
 def test_numbers_that_mean_something_are_read_in_every_line(tmp_path: Path) -> None:
     lines = [f"[ERROR] a(7,x):2026-03-01-10:00:00.1 task {n} failed, ret is 0\n" for n in range(99)]
     late = "[ERROR] a(7,x):2026-03-01-10:00:00.1 task 5 failed, ret is 507015\n"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How fast a big log is read, and in how much memory: ``python -m tools.speed --gigabytes 2``.
 
+With ``--errors 1000`` all its lines are called errors and are alike.
+
 The log is made of lines as vLLM, Megatron, DeepSpeed and CANN write them, of eight ranks, with a
 failure near its end. The command runs as a user runs it, in a process of its own.
 """
@@ -35,23 +37,23 @@ FORMS = (
 )
 
 RARE = "[ERROR] HCCL({p},python3):2026-03-01-10:{m:02}:{s:02}.{t:03} [a.cc:{s}] retry {r} of 8 done"
-"""One line in a thousand: what is called an error is read in full."""
+"""What is called an error: such lines are read in full, or compared with those that were."""
 
 
-def lines(numbers: random.Random) -> Iterator[str]:
-    """Lines without end."""
+def lines(numbers: random.Random, errors: int) -> Iterator[str]:
+    """Lines without end, of which ``errors`` in a thousand are called errors."""
     while True:
         values = {name: numbers.randrange(most) for name, most in (("r", 8), ("m", 60), ("s", 60))}
         values.update(n=numbers.randrange(900_000), k=numbers.randrange(60_000))
         values.update(t=numbers.randrange(1000), p=900 + values["r"])
-        form = numbers.choice(FORMS) if numbers.randrange(1000) else RARE
+        form = RARE if numbers.randrange(1000) < errors else numbers.choice(FORMS)
         yield form.format(**values) + "\n"
 
 
-def write(path: Path, size: int) -> None:
+def write(path: Path, size: int, errors: int) -> None:
     """A log of ``size`` bytes: a MB of lines that are all different, again and again."""
     numbers = random.Random(351125)  # noqa: S311 - no secret
-    made = lines(numbers)
+    made = lines(numbers, errors)
     with path.open("w", encoding="utf-8") as file:
         while file.tell() < size:
             block = "".join(next(made) for _ in range(60_000))
@@ -64,10 +66,11 @@ def main() -> int:
     """Make the log, read it and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--gigabytes", type=float, default=2)
+    parser.add_argument("--errors", type=int, default=1, help="lines in a thousand")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.log"
-        write(path, int(options.gigabytes * 1e9))
+        write(path, int(options.gigabytes * 1e9), options.errors)
         size = path.stat().st_size
         command = [sys.executable, "-m", "ascend_doctor", "--log", str(path), "--json"]
         before = time.monotonic()
