@@ -13,10 +13,12 @@ from typing import Any, NoReturn
 from ..packages.packer.spec import PLAIN
 from .errors import UsageError, did_you_mean
 from .facts import Facts, Release
+from .install import CPU_WHEELS, Installation, installation
 
 COMMANDS = {
     "run": "run a program on simulated cards",
     "env": 'print the environment for a shell: eval "$(ascend-sim env)"',
+    "install": "install a torch and its torch_npu with pip",
 }
 MOST_CARDS = 64
 _MEMORY = re.compile(r"([1-9][0-9]{0,4})([GM])")
@@ -37,12 +39,16 @@ class Machine:
 
 @dataclass(frozen=True)
 class Request:
-    """``folder`` is None for the cache; ``alone`` says that torch_npu may be missing."""
+    """``folder`` is None for the cache; ``alone`` says that torch_npu may be missing.
+
+    ``lenient``: data types pass that an NPU refuses.
+    """
 
     command: str
     machine: Machine
     folder: Path | None
     alone: bool
+    lenient: bool
     program: list[str]
 
 
@@ -51,8 +57,25 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}. See '{self.prog} --help'.")
 
 
-def _options(facts: Facts) -> dict[str, dict[str, Any]]:
-    """The options of every command, with what argparse is told of each."""
+_INSTALL: dict[str, dict[str, Any]] = {
+    "--torch": {"metavar": "VERSION", "required": True, "help": "as in 2.9.0"},
+    "--torch-npu": {
+        "metavar": "VERSION",
+        "default": "",
+        "help": "as in 2.9.0.post2 (the newest for that torch)",
+    },
+    "--wheels": {
+        "metavar": "URL|DIR",
+        "default": CPU_WHEELS,
+        "help": "an index of torch's wheels for the CPU, or a folder of them (%(default)s)",
+    },
+}
+
+
+def _options(command: str, facts: Facts) -> dict[str, dict[str, Any]]:
+    """The options of a command, with what argparse is told of each."""
+    if command == "install":
+        return _INSTALL
     chips = " or ".join(facts.models)
     memory = f"{facts.memory_mb >> 10}G"
     return {
@@ -70,6 +93,7 @@ def _options(facts: Facts) -> dict[str, dict[str, Any]]:
             "type": Path,
             "help": "where the files of the simulated host are kept (a folder of the cache)",
         },
+        "--lenient": {"action": "store_true", "help": "take data types that an NPU refuses"},
         "--no-torch-npu": {"action": "store_true", "help": "go on if torch_npu is not installed"},
     }
 
@@ -83,7 +107,7 @@ def _parser(facts: Facts) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, about in COMMANDS.items():
         each = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
-        for option, told in _options(facts).items():
+        for option, told in _options(name, facts).items():
             each.add_argument(option, **told)
         if name == "run":
             words = "-- PROGRAM [ARGUMENT...]"
@@ -91,7 +115,7 @@ def _parser(facts: Facts) -> argparse.ArgumentParser:
     return parser
 
 
-def parse(arguments: Sequence[str], facts: Facts, torch_npu: str) -> Request:
+def parse(arguments: Sequence[str], facts: Facts, torch_npu: str) -> Request | Installation:
     """What ``arguments`` ask for; ``torch_npu`` is the installed version, or "".
 
     Raises:
@@ -102,7 +126,11 @@ def parse(arguments: Sequence[str], facts: Facts, torch_npu: str) -> Request:
             f"unknown command {arguments[0]!r}. {did_you_mean(arguments[0], COMMANDS)}"
         )
     given, unknown = _parser(facts).parse_known_args(arguments)
-    problems = [_unknown(name, _options(facts)) for name in unknown]
+    problems = [_unknown(name, _options(given.command, facts)) for name in unknown]
+    if given.command == "install":
+        if problems:
+            raise UsageError(*problems)
+        return installation(given.torch, given.torch_npu, given.wheels, facts)
     program = getattr(given, "program", [])
     if program[:1] == ["--"]:
         program = program[1:]
@@ -111,7 +139,8 @@ def parse(arguments: Sequence[str], facts: Facts, torch_npu: str) -> Request:
     machine = _machine(given, facts, torch_npu, problems)
     if problems or machine is None:
         raise UsageError(*problems)
-    return Request(given.command, machine, given.folder, given.no_torch_npu, program)
+    alone, lenient = given.no_torch_npu, given.lenient
+    return Request(given.command, machine, given.folder, alone, lenient, program)
 
 
 def _unknown(argument: str, options: Iterable[str]) -> str:

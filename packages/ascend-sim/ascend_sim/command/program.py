@@ -15,7 +15,11 @@ from .environment import environment, for_a_shell
 from .errors import CommandError, SimError, UnusableError, nearest
 from .facts import Facts
 from .host import prepared
+from .install import Installation, install
 from .options import Machine, Request, parse
+
+LENIENT = "NPUSIM_LENIENT"
+"""The variable that the device reads."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,10 +36,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _carry_out(arguments: Sequence[str]) -> None:
     facts = Facts.read()
     request = parse(arguments, facts, _version("torch_npu"))
-    _require(request, facts)
+    _require_machine(facts)
+    if isinstance(request, Installation):
+        install(request)
+        return
+    _require_torch_npu(request)
     root = prepared(request.machine, facts, request.folder)
     variables = environment(root)
-    print(_banner(request.machine, facts), file=sys.stderr, flush=True)
+    if request.lenient:
+        variables[LENIENT] = "1"
+    print(_banner(request.machine, facts, variables), file=sys.stderr, flush=True)
     if request.command == "env":
         print(for_a_shell(variables), end="")
     else:
@@ -50,29 +60,34 @@ def _version(package: str) -> str:
         return ""
 
 
-def _require(request: Request, facts: Facts) -> None:
-    """Raises UnusableError for another machine than the wheel's, or a Python without torch_npu."""
+def _require_machine(facts: Facts) -> None:
+    """Raises UnusableError for another machine than the wheel's."""
     here = (platform.system(), platform.machine())
     if here != ("Linux", facts.architecture):
         raise UnusableError(
             f"this ascend-sim is for Linux on {facts.architecture}, and this is "
             f"{' on '.join(here)}: install the wheel for it."
         )
+
+
+def _require_torch_npu(request: Request) -> None:
+    """Raises UnusableError for a Python without it."""
     missing = [name for name in ("torch", "torch_npu") if not _version(name)]
     if missing and not request.alone:
         raise UnusableError(
-            f"{sys.executable} has no {' and no '.join(missing)}: install a torch and the "
-            "torch_npu for it beside ascend-sim, or give --no-torch-npu for a program that needs "
-            "neither."
+            f"{sys.executable} has no {' and no '.join(missing)}: install both with 'ascend-sim "
+            "install --torch VERSION', or give --no-torch-npu for a program that needs neither."
         )
 
 
-def _banner(machine: Machine, facts: Facts) -> str:
+def _banner(machine: Machine, facts: Facts, variables: dict[str, str]) -> str:
     cards = f"{machine.cards} card{'s' if machine.cards > 1 else ''}"
+    lenient = variables.get(LENIENT) == "1"
     return (
         f"ascend-sim: SIMULATED {cards} of Ascend{facts.models[machine.chip]}, "
         f"CANN {machine.release.version}, driver {machine.driver}-sim; "
         "results say nothing about an NPU"
+        + ("; --lenient: data types that an NPU refuses are taken" if lenient else "")
     )
 
 

@@ -31,6 +31,13 @@ WRONG = {
     "run --cann 8.0.RC2 --chip a3 -- true": "CANN 8.0.RC2 has no kernels for a3",
     "run --driver 25;ls -- true": "--driver '25;ls' is not a version",
     "env extra": "unexpected argument 'extra'",
+    "instal --torch 2.9.0": "unknown command 'instal'. Did you mean 'install'?",
+    "install": "the following arguments are required: --torch",
+    "install --torch 2.9": "--torch '2.9' is not a version. Did you mean '2.9.1'?",
+    "install --torch 2.9.0 --cards 2": "unknown option '--cards'. Known: --torch,",
+    "install --torch 2.9.0 --torch-npu 2.9.0.pos2": "Did you mean '2.9.0.post2'?",
+    "install --torch 2.9.0 --torch-npu 2.10.0": "torch_npu 2.10.0 is not for torch 2.9.0.",
+    "install --torch 2.9.0 --wheels /none": "'/none' is neither a folder nor the address of",
 }
 
 
@@ -63,7 +70,7 @@ def test_a_python_without_torch_npu_is_refused(bare: Python, missing: str) -> No
     bare.install(other, "2.9.0")
     done = bare.call("run", "--", "true")
     assert done.returncode == 6
-    assert f"has no {missing}: install" in done.stderr
+    assert f"has no {missing}: install both with 'ascend-sim install" in done.stderr
     assert bare.hosts() == []
 
 
@@ -104,6 +111,23 @@ def test_the_program_s_exit_code_and_output_are_the_command_s(python: Python) ->
     assert first.startswith("ascend-sim: SIMULATED 2 cards of Ascend910B3, CANN 9.0.0, driver ")
     assert first.endswith("-sim; results say nothing about an NPU")
     assert second == "err"
+
+
+@pytest.mark.parametrize("variables", [{}, {"NPUSIM_LENIENT": "1"}])
+def test_a_lenient_device_is_asked_for_and_told(python: Python, variables: dict[str, str]) -> None:
+    said = "; --lenient: data types that an NPU refuses are taken\n"
+    python.variables.update(variables)
+    options = [] if variables else ["--lenient"]
+    assert python.inside(*options)["NPUSIM_LENIENT"] == "1"
+    assert python.call("run", *options, "--", "true").stderr.endswith(said)
+    done = python.call("env", *options)
+    assert done.stderr.endswith(said)
+    assert ("export NPUSIM_LENIENT=1\n" in done.stdout) != bool(variables)
+
+
+def test_types_are_refused_by_default(python: Python) -> None:
+    assert "NPUSIM_LENIENT" not in python.inside()
+    assert "lenient" not in python.call("run", "--", "true").stderr
 
 
 def test_a_folder_with_other_files_is_left_alone(python: Python, tmp_path: Path) -> None:
