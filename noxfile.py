@@ -206,7 +206,7 @@ def wheel(session: nox.Session) -> None:
 
 @nox.session(name="wheel-check")
 def wheel_check(session: nox.Session) -> None:
-    """The wheel beside torch and torch_npu (a GB to download)."""
+    """Each documented way to install torch beside the wheel (a GB to download)."""
     _in_ascend_sim(session, "wheel-check")
 
 

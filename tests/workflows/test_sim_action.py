@@ -85,7 +85,7 @@ def _installing(machine: Machine) -> dict[str, Step]:
     return {"action": _step(0), "component": Step(name="x", script="\n".join(lines), env=SILENT)}
 
 
-SILENT = {"OPTIONS": "", "RUN": "true"}
+SILENT = {"OPTIONS": "", "RUN": "true", "TORCH": ""}
 
 
 @pytest.mark.parametrize("owner", ["action", "component"])
@@ -130,7 +130,7 @@ def test_without_a_wheel_the_action_builds_that_of_its_own_commit(machine: Machi
 
 def test_the_action_runs_the_command(machine: Machine) -> None:
     values = {"CARDS": "2", "CHIP": "a3", "CANN": "9.1.0", "DRIVER": "26.1.0", "MEMORY": "32G"}
-    done = machine.run(_step(1), {**values, "RUN": COMMAND})
+    done = machine.run(_step(2), {**values, "RUN": COMMAND})
     assert done.code == 0, done.said
     request = understood(done.commands[0])
     chosen = request["machine"]
@@ -140,13 +140,21 @@ def test_the_action_runs_the_command(machine: Machine) -> None:
 
 
 def test_the_action_without_options(machine: Machine) -> None:
-    done = machine.run(_step(1), {**EMPTY, "RUN": "true"})
+    done = machine.run(_step(2), {**EMPTY, "RUN": "true"})
     assert understood(done.commands[0])["machine"]["cards"] == 8
+
+
+@pytest.mark.parametrize("torch_npu", ["", "2.9.0.post2"])
+def test_the_action_installs_torch(machine: Machine, torch_npu: str) -> None:
+    done = machine.run(_step(1), {"TORCH": "2.9.0", "TORCH_NPU": torch_npu})
+    assert done.code == 0, done.said
+    asked = understood(done.commands[0])
+    assert (asked["torch"], asked["torch_npu"]) == ("2.9.0", torch_npu)
 
 
 def test_the_action_fails_if_the_command_does(machine: Machine) -> None:
     (machine.fakes / "ascend-sim").write_text("#!/bin/sh\nexit 5\n", encoding="utf-8")
-    assert machine.run(_step(1), {**EMPTY, "RUN": "false"}).code == 5
+    assert machine.run(_step(2), {**EMPTY, "RUN": "false"}).code == 5
 
 
 def test_every_input_of_the_action_reaches_a_script() -> None:
@@ -161,15 +169,22 @@ def test_the_component_is_a_job_of_gitlab() -> None:
 
 def test_the_component(machine: Machine) -> None:
     wheel = {"wheel": "https://example.com/a.whl", "sha256": "0" * 64}
-    given = {"packages": "torch==2.9.0 pytest", "options": "--cards 2 --chip a3", **wheel}
+    given = {
+        "torch": "2.9.0",
+        "packages": "pytest numpy",
+        "options": "--cards 2 --chip a3",
+        **wheel,
+    }
     _, job = COMPONENT.job(run=COMMAND, **given)
     script = Step(name="x", script="\n".join(job["script"]), env=job["variables"])
     done = machine.run(script, {})
     assert done.code == 0, done.said
-    *installs, run = done.commands
-    own, packages = map(shlex.join, installs)
+    own, torch, packages, run = done.commands
+    own, packages = map(shlex.join, (own, packages))
+    asked = understood(torch)
+    assert (asked["torch"], asked["torch_npu"]) == ("2.9.0", "")
     assert own.startswith("python -m pip install --no-deps --no-index --require-hashes -r /")
-    assert packages == "python -m pip install torch==2.9.0 pytest"
+    assert packages == "python -m pip install pytest numpy"
     request = understood(run)
     assert (request["machine"]["cards"], request["machine"]["chip"]) == (2, "a3")
     assert request["program"][-1] == COMMAND

@@ -18,6 +18,7 @@ import pytest
 from tools import archive
 
 from .conftest import MACHINE
+from .documented import install_lines
 
 CPU = {"torch": ["2.9.0+cpu", "2.13.0+cpu"]}
 OF_PACKAGES = {
@@ -167,6 +168,19 @@ def test_what_is_installed(
     assert {*found} == {"torch", "torch_npu", "numpy", "pyyaml", "filelock", *extra}
     fits = venv.run("pip", "check").returncode == 0
     assert fits != ("--no-deps" in done.stderr)
+
+
+@pytest.mark.parametrize("line", install_lines())
+def test_every_documented_line_installs_torch(venv: Venv, indexes: Path, line: str) -> None:
+    done = venv.install(*line.split(), "--wheels", (indexes / INDEX).as_uri())
+    assert done.returncode == 0, done.stderr
+    found = venv.installed()
+    assert found["torch"] == f"{line.split()[1]}+cpu"
+    assert found["torch_npu"].startswith(line.split()[1])
+
+
+def test_the_documents_have_such_lines() -> None:
+    assert install_lines()
 
 
 def test_a_release_that_is_nowhere(venv: Venv, indexes: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from device.gen_types import CODES, parse
 
+from . import accepted_types_page
 from .hosts import DEVICE, HBM_MB, Host
 
 TABLE = DEVICE / "aclnn" / "accepted_types_910b.txt"
@@ -96,3 +97,8 @@ def test_the_settings_name_the_device_of_a_thread_that_sets_none(
     text = json.dumps({"defaultDevice": {"default_device": str(device)}})
     settings.write_text(text.replace('": "', f'": {" " * blanks}"'))
     assert host.ask("default_device", str(settings)) == [device, HBM_MB << 20]
+
+
+def test_the_page_of_known_types_is_that_of_the_table() -> None:
+    """Else: python -m tests.device.accepted_types_page."""
+    assert accepted_types_page.PAGE.read_text(encoding="utf-8") == accepted_types_page.page()
