@@ -181,6 +181,7 @@ def _run_plan(given: Given, project: Project, found: _BuildRun, plan_options: Sh
     options = found.options
     selection, without_image = with_images(found.selection, options, project.settings())
     existing(options.ca)
+    existing(options.from_bundle, "--from-bundle")
     check_caches(caches_of(options), len(selection.targets))
     if options.from_bundle:
         raise_all(found.busy, single=len(selection.targets) == 1)

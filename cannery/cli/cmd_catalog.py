@@ -52,6 +52,7 @@ COMMAND = Command(
     writes="docs/targets.md, or the table in README.md, and index.html in the folder of --out",
     example="catalog --out site",
     options=(CatalogOptions,),
+    quick=True,
 )
 
 

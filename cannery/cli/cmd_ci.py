@@ -69,6 +69,7 @@ COMMAND = Command(
     writes="nothing",
     example="ci --format github --simulate --since origin/main",
     options=(TargetOptions, CiOptions),
+    quick=True,
 )
 
 

@@ -10,16 +10,17 @@ from cannery.cli.common import read
 from cannery.cli.judging import judged, show
 from cannery.compat.check_report import explanation
 from cannery.matrix.project import Project
-from cannery.options import FORMAT, TARGET, TargetOptions
+from cannery.options import FORMAT, TARGET, VERBOSE, TargetOptions
 
 _WIDTH = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainOptions(TargetOptions):
-    """Which targets are explained."""
+    """Which targets are explained, and how fully."""
 
     targets: tuple[str, ...] = TARGET.field(default=())
+    verbose: bool = VERBOSE.field(help="show all that each row and its sources say")
     format: str = FORMAT.field()
 
 
@@ -43,6 +44,8 @@ def run(given: Given, project: Project) -> int:
     options = read(ExplainOptions, given, project)
     return show(
         lambda: judged(project, options.targets, options.where),
-        lambda found: "\n\n".join(explanation(each, _WIDTH) for each in found),
+        lambda found: "\n\n".join(
+            explanation(each, _WIDTH, verbose=options.verbose) for each in found
+        ),
         as_json=options.format == "json",
     )

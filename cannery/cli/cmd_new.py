@@ -86,6 +86,7 @@ COMMAND = Command(
     writes="with --write matrix.yaml",
     example="new --python 3.12 --torch 2.8.0 --write",
     options=(TypedNewOptions,),
+    quick=True,
 )
 
 

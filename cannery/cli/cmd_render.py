@@ -38,6 +38,7 @@ COMMAND = Command(
     writes="images/; only files that build.py has written are replaced or removed",
     example="render --target py39-torch231-cann8t39",
     options=(RenderOptions,),
+    quick=True,
 )
 
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from cannery.common import console
 from cannery.common.errors import Problem
 from cannery.common.option import Declared, OptionSet, declared
 
@@ -23,8 +24,9 @@ class Command:
 
     ``options`` are the classes of its options, ``one_of`` fields of them of which it needs at least
     one. The words after one that ``passes_on`` are another program's. ``reads`` and ``writes`` name
-    files and what else it uses, and ``example`` the words after build.py. Its name and summary are
-    in the table of commands, and ``carry_out`` is the function ``run`` of its file.
+    files and what else it uses, and ``example`` the words after build.py. One that is ``quick``
+    says no times. Its name and summary are in the table of commands, and ``carry_out`` is the
+    function ``run`` of its file.
     """
 
     description: str
@@ -34,6 +36,7 @@ class Command:
     options: tuple[type[OptionSet], ...] = ()
     one_of: tuple[str, ...] = ()
     passes_on: bool = False
+    quick: bool = False
     name: str = ""
     summary: str = ""
     carry_out: Callable[[Given, Any], int] = lambda _given, _project: 0
@@ -57,6 +60,7 @@ class Command:
         """
         # By name, because help is not to wait for what this imports.
         project = import_module("cannery.matrix.project").Project(root=root)
+        console.timed(not self.quick)
         return self.carry_out(given, project)
 
 

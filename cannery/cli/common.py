@@ -51,12 +51,12 @@ def with_folder(given: Given, artifacts: Path) -> None:
         raise UsageError(f"there is no folder {artifacts}, named with --artifacts.")
 
 
-def existing(ca: Path | None) -> Path | None:
-    """The file with certificates that the user named, if one was.
+def existing(path: Path | None, flag: str = "--ca") -> Path | None:
+    """The file that the user named with ``flag``, if one was.
 
     Raises:
         UsageError: it does not exist.
     """
-    if ca and not ca.is_file():
-        raise UsageError(f"there is no file {ca}, named with --ca.")
-    return ca
+    if path and not path.is_file():
+        raise UsageError(f"there is no file {path}, named with {flag}.")
+    return path

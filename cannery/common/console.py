@@ -23,6 +23,7 @@ _COLUMNS = 80
 _start = time.monotonic()
 _COLOURS = {"error": "31", "warning": "33", "ok": "32"}
 _writers: list[Callable[[str], None]] = []
+_timed = True
 
 
 def width() -> int:
@@ -41,9 +42,16 @@ def terminal_width() -> int:
     return columns or _COLUMNS
 
 
+def timed(on: bool) -> None:
+    """Whether what is said from now on has the seconds since the start."""
+    global _timed  # noqa: PLW0603
+    _timed = on
+
+
 def say(message: str, kind: Kind = "") -> None:
-    """Tell the user what is going on, with the seconds since the start."""
-    show(f"[{time.monotonic() - _start:6.1f} s] {_coloured(printable(message), kind)}\n")
+    """Tell the user what is going on."""
+    time_spent = f"[{time.monotonic() - _start:6.1f} s] " if _timed else ""
+    show(f"{time_spent}{_coloured(printable(message), kind)}\n")
 
 
 def error(message: str) -> None:

@@ -125,26 +125,31 @@ def outdated(sources: Iterable[Source], today: str) -> list[str]:
     ]
 
 
-def explanation(target: TargetDocument, width: int) -> str:
-    """Everything that is known of ``target``, with the sources, in lines of about ``width``."""
+def explanation(target: TargetDocument, width: int, *, verbose: bool) -> str:
+    """What is known of ``target``, with the sources, in lines of about ``width``.
+
+    Only if ``verbose``, with all that each row and its sources say.
+    """
     lines = [f"{target['id']}: {target['summary']}"]
     if target["unverified"]:
         lines.append(f"  UNVERIFIED: {target['unverified']}")
     if public := target["judged_as"]:
         version = target["components"]["toolkit"]
         lines.append(f"  CANN {version} is an interim build; it is judged as {public}.")
-    return "\n".join(
-        [*lines, *(line for each in target["findings"] for line in explained(each, width))]
-    )
+    for each in target["findings"]:
+        lines += explained(each, width, verbose=verbose)
+    return "\n".join(lines)
 
 
-def explained(finding: FindingDocument, width: int) -> list[str]:
-    """``finding`` with its sources and those against it."""
+def explained(finding: FindingDocument, width: int, *, verbose: bool = True) -> list[str]:
+    """``finding`` with its sources and those against it; rows that differ are shown whole."""
     verdict = finding["verdict"]
     mark = "" if verdict == "allowed" else f" [{verdict}]"
     lines = fold([f"  {finding['component']}{mark}: {finding['text']}"], width)
     for label, rows in (("by", finding["rows"]), ("against", finding["against"])):
-        lines += fold((line for row in rows for line in _row(label, row)), width)
+        for row in rows:
+            said = [*_row(label, row)]
+            lines += fold(said if verbose else said[: 2 if finding["against"] else 1], width)
     return lines
 
 

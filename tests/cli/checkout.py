@@ -38,7 +38,7 @@ class Result:
     def messages(self) -> list[str]:
         """What was said of what is wrong, without the progress before it."""
         before, *found = ("\n" + self.err).split("\nbuild.py: ")
-        assert all(line.startswith("[") for line in before.splitlines() if line), self.err
+        assert "Traceback" not in before, self.err
         return [text.rstrip("\n") for text in found]
 
     def refused(self, code: int, *said: str) -> None:

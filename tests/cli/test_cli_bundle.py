@@ -32,7 +32,7 @@ def test_a_bundle_that_is_none(original: Checkout, tmp_path: Path) -> None:
     result = original.run(*TARGET, "--from-bundle", str(tmp_path / "text"))
     result.refused(5, "is not a complete bundle")
     result = original.run(*TARGET, "--from-bundle", str(tmp_path / "none"))
-    result.refused(9, "cannot read")
+    result.refused(2, "none, named with --from-bundle.")
 
 
 def test_one_changed_bit(checkout: Checkout, bundle: Path) -> None:

@@ -195,6 +195,18 @@ def test_explain_shows_both_sides_of_a_disagreement(original: Checkout) -> None:
     assert re.search(r"^      against  ascend_deployer", out, re.MULTILINE)
 
 
+def test_explain_shows_what_rows_say_where_they_differ_and_all_of_it_if_asked(
+    original: Checkout,
+) -> None:
+    short = original.run("explain", FIRST).out
+    whole = original.run("explain", FIRST, "--verbose").out
+    for part in ("package: protobuf, pin: ==3.13.*", "against  ascend_deployer"):
+        assert part in short, part
+    assert "https://" not in short
+    assert {*short.splitlines()} < {*whole.splitlines()}
+    assert "maker, rank 1: https://github.com/Ascend/pytorch" in whole
+
+
 def test_explain_takes_targets_as_other_commands_do(original: Checkout) -> None:
     expected = original.run("explain", LAST).out
     assert original.run("explain", "--target", LAST).out == expected

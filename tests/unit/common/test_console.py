@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Callable
 
@@ -24,6 +25,7 @@ def stderr(monkeypatch: pytest.MonkeyPatch) -> Callable[[io.StringIO], io.String
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(console, "_timed", True)
 
     def use(stream: io.StringIO) -> io.StringIO:
         monkeypatch.setattr(sys, "stderr", stream)
@@ -79,6 +81,14 @@ def test_what_has_which_colour(stderr: Use) -> None:
     assert f"] {GREEN}in sync{END}\n" in text
     assert f"\n{GREEN}t: 3 passed{END}\n  more\n" in text
     assert f"\n{RED}t: 1 failed{END}\n  more\n" in text
+
+
+def test_a_quick_command_says_no_times(stderr: Use) -> None:
+    stream = stderr(io.StringIO())
+    console.say("first")
+    console.timed(False)
+    console.say("second")
+    assert re.fullmatch(r"\[ +[\d.]+ s\] first\nsecond\n", stream.getvalue())
 
 
 def test_who_redraws_the_screen_gets_the_same(stderr: Use) -> None:
