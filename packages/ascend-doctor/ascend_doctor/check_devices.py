@@ -39,11 +39,10 @@ def _no_card(machine: Machine) -> Iterator[Found]:
         vendor = machine.host.text(f"{folder}/{name}/vendor") or ""
         kind = machine.host.text(f"{folder}/{name}/class") or ""
         on_bus += vendor.strip() == _HUAWEI and kind.startswith(_ACCELERATOR)
-    where = "this container" if machine.in_container else "this host"
     if on_bus and not machine.in_container:
         yield found("driver-not-loaded", count=on_bus)
     else:
-        yield found("no-device", where=where)
+        yield found("no-device")
 
 
 def _permissions(machine: Machine, device: str, status: Status) -> Iterator[Found]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from typing import Any, Sequence
 
@@ -72,7 +73,8 @@ def log_text(report: dict[str, Any]) -> str:
 
 
 def _cut(line: str) -> str:
-    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
+    """``line`` in the width of the report, without a word that is cut, unless it is long."""
+    return line if len(line) <= _WIDTH else re.sub(r" \S{0,20}$", "", line[: _WIDTH - 2]) + " …"
 
 
 def _fold(text: str, indent: str) -> list[str]:

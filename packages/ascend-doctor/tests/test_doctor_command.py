@@ -94,6 +94,17 @@ def test_a_code_is_explained(
     assert finding["id"] == name
 
 
+def test_a_line_that_is_too_long_ends_with_a_whole_word(
+    host: SimulatedHost, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_doctor(host, "--explain", "507899")
+    [cut] = [line for line in capsys.readouterr().out.splitlines() if line.endswith("…")]
+    [finding] = document(host, capsys, "--explain", "507899")["findings"]
+    whole = "; ".join(finding["sources"])
+    shown = cut.partition("source: ")[2].removesuffix("…")
+    assert (whole.startswith(shown), shown[-1]) == (True, " ")
+
+
 def test_advice_without_an_error_is_explained(
     host: SimulatedHost, capsys: pytest.CaptureFixture[str]
 ) -> None:
