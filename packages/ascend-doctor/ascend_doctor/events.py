@@ -80,8 +80,8 @@ _FOLLOWS = 4
 _GOES_ON = (
     r"'loss': |\bloss[:=]? ?\d|lm loss: \d|'train_runtime'|Application startup complete"
     r"|POST \S+ HTTP/1\.1\" 200|fired up and ready|[Tt]raining (?:completed|finished|Over)"
-    r"|Epoch \d+ completed|\| success\b|run success|successfully!|[Ee]val (?:completed|done)"
-    r"|worker group successfully finished"
+    r"|Epoch \d+ completed|\| success\b|(?<!not )run success|successfully!"
+    r"|[Ee]val (?:completed|done)|worker group successfully finished"
     r"|\d+ passed|download done|Job '\w+' succeeded|Loading safetensors checkpoint shards: +100%"
     r"|throughput: [1-9]|train metrics|eval metrics|\[INFO:swift\] End time"
     r"|checkpoint\S* saved|saved \d+ shards|saved to |^Successfully installed "
@@ -196,9 +196,9 @@ class Reader:
         source = framed or _STATEMENT.match(line.text)
         if source or line.level == "info" or IGNORED.search(hit.text):
             return False
-        caught = _CAUGHT.search(hit.text) and not _EXCEPTION.match(line.text)
-        mild = line.level == "warning" or bool(caught)
-        weak = mild and not _STRONG_WARNING.search(hit.text)
+        caught = line.level != "error" and not _EXCEPTION.match(line.text)
+        mild = line.level == "warning" or (caught and _CAUGHT.search(hit.text))
+        weak = bool(mild) and not _STRONG_WARNING.search(hit.text)
         text = _GUESSES.split(hit.text, 1)[0]
         found = causes_in(text, hit.before)
         if not weak and not found:

@@ -13,7 +13,7 @@ _ANSI = re.compile(r"(?:\x1b|\^\[)\[[0-9;?]*[A-Za-z]")
 _CLOCK = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,:](?P<part>\d{1,9}))?(?:[.\d]*)"
 _DATE = r"(?:\d{4}[-/])?(?P<month>\d\d)[-/](?P<day>\d\d)"
 _WORDS = "ERROR|WARNING|WARN|INFO|DEBUG|EVENT|TRACE|CRITICAL|FATAL"
-_AFTER_TIME = r"(?: \d+ \d+)?\]?(?:\s*[-|:]\s*|\s+|$)"
+_AFTER_TIME = r"(?:[+-]\d\d:\d\d)?(?: \d+ \d+)?\]?(?:\s*[-|:]\s*|\s+|$)"
 _STARTS = [
     re.compile(start, re.ASCII)
     for start in (

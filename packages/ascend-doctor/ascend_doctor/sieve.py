@@ -23,7 +23,7 @@ NEEDLES = (
     *("result", "positional", "EZ", "y peer [", "nsupport", "nly supp", "ompile g", "lready"),
     *("Aborted", "panic: ", "ADDRNOTA", "nrecogni", "VERIFY_F", "GraphOpt]"),
     *("orrupted", "denie", "ImagePull", "toomanyr", "Docker d", "gated r", "Illegal i"),
-    *("manifest u", "iling"),
+    *("manifest u", "iling", "mismat", "nauthor"),
     *("not", "fail", "rror", "n't ", "evice", "sion", "has ", "require", "timeout", "able"),
     *("exce", "lease", "ound", "code", "led ", " out", " is ", "ufficien", "ERR0", "No "),
     *("nexpecte", " be ", "engi", "nvalid", "ned ", "no ", "type", "ev/davin", "eartbeat"),

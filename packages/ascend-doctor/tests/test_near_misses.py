@@ -86,6 +86,12 @@ CALL = "TypeError: forward() takes 2 positional arguments but 3 were given"
         ("call aclnnInplaceZero failed, error code is 561103", "kernels-missing"),
         ("call aclnnMoeInitRoutingV3 failed, error code is 561103", None),
         ("EZ9999: x should be 128.[FUNC:Check][FILE:a_tiling.cpp][LINE:131]", "operator-arguments"),
+        ("CalledProcessError: Command '['cmake', '--build', '.']' returned", "build-failed"),
+        ("CalledProcessError: Command '['guidellm', 'run']' returned", None),
+        ("x: Failed to connect to h.example port 443", "network"),
+        ("x: Failed to connect to localhost port 8000", None),
+        ("ImportError: Please install datasets", "python-package-missing"),
+        ("ImportError: Please install transformers>=4.50", None),
         ("groups: cannot find name for user ID 1000", None),
         ("lib.so: undefined symbol: _ZN12ErrorManager3xEv", "cann-torch-npu"),
         (
@@ -191,6 +197,8 @@ WRAPPER = "  error: subprocess-exited-with-error"
         # A list of what can have happened says nothing of what did.
         (("/w/a.cpp:7: CANN error",), "error-line"),
         (("/w/a.cpp:7: CANN error", "EL0003: The argument is invalid"), "code"),
+        (("x did not run successfully.", "  error: subprocess-exited-with-error"), "build-failed"),
+        (("ERROR: Could not find a version that satisfies the requirement x",), "dev-wheel-index"),
         # A run that went on has a reason of its own for its end.
         (("OSError: [Errno 98] x", "{'loss': 1.2}", "KeyError: 'x'"), "exception"),
         (("WARNING x: OSError: [Errno 98] x", "KeyError: 'x'"), "exception"),
