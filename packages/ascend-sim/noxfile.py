@@ -53,17 +53,28 @@ def kills(session: nox.Session) -> None:
 
 @nox.session
 def operators(session: nox.Session) -> None:
-    """Operators of PyTorch and NNAL on the device; needs CANNERY_TORCH_PYTHON."""
-    if not os.environ.get("CANNERY_TORCH_PYTHON"):
+    """Operators of PyTorch and NNAL, what people do, and 40 operators by date.
+
+    Needs CANNERY_TORCH_PYTHON.
+    """
+    python = os.environ.get("CANNERY_TORCH_PYTHON")
+    if not python:
         session.error("set CANNERY_TORCH_PYTHON to a Python that has torch and numpy")
     names = ("test_torch_operators.py", "test_torch_npu_on_device.py")
     session.run("pytest", "--quiet", *(f"tests/device/{name}" for name in names), *session.posargs)
+    session.run("python", "-m", "conformance.operators", "--python", python, "--draw", "40")
 
 
 @nox.session
 def releases(session: nox.Session) -> None:
     """Read and run every torch_npu of the package index on the device: 50 GB to download, hours."""
     session.run("nice", "-n", "10", "python", "-m", "conformance.releases", *session.posargs)
+
+
+@nox.session
+def usage(session: nox.Session) -> None:
+    """What people do with torch_npu, with four of its releases, and the page of that."""
+    session.run("nice", "-n", "10", "python", "-m", "conformance.usage", *session.posargs)
 
 
 @nox.session

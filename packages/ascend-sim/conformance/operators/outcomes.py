@@ -27,6 +27,8 @@ class Outcome(StrEnum):
 
 
 BEGINNINGS = {"crash": Outcome.CRASH, "other type": Outcome.OTHER_TYPE}
+DEVICES = {Outcome.ERROR, Outcome.WRONG, Outcome.CRASH, Outcome.HANG}
+"""Those that are the device's fault."""
 RIGHT = {Outcome.PASS, Outcome.OTHER_TYPE}
 # Checks of torch_npu itself, before it calls CANN: parameter, type or value are invalid, or a
 # feature is not supported; and operators that it does not have.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import select
 import subprocess
@@ -125,6 +126,13 @@ def chunk(programs: Programs, way: str, names: Sequence[str], first: int, last: 
         if progress.at < last and code != POISONED:
             progress.lost("hang" if hung else f"crash: exit {code}")
     return progress.found
+
+
+def drawn(names: Sequence[str], count: int, seed: str) -> str:
+    """A regular expression of that many names, which the seed chooses."""
+    known = sorted(set(names))
+    chosen = random.Random(seed).sample(known, min(count, len(known)))  # noqa: S311
+    return f"^({'|'.join(map(re.escape, sorted(chosen)))})$"
 
 
 def wanted(names: Sequence[str], only: str | None) -> list[tuple[int, int]]:

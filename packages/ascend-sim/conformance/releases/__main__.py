@@ -23,6 +23,7 @@ from conformance import machine
 from conformance.program import run_program, write_file
 from conformance.releases import native, profiles, report, tables, wheels
 from conformance.releases.cann import oldest_cann
+from conformance.releases.check import CHECKS
 from conformance.releases.scan import Reading, read
 from conformance.releases.store import kept
 from conformance.releases.symbols import exported
@@ -31,6 +32,10 @@ from tools.wheel import compiled
 
 PAGE = Path(__file__).parents[1] / "releases.md"
 CACHE = archive.FOLDER / ".releases"
+CHECKED = native.Program(
+    "conformance.releases.check", tuple(check.__name__ for check in CHECKS), hang=900
+)
+"""Idle, it takes 12 seconds."""
 LIBRARIES = {"libascendcl": "toolkit/lib64", "libatb": "nnal/cxx_abi_1"}
 
 Readings = dict[str, list[Reading]]
@@ -72,7 +77,9 @@ def run(python: str, found: Readings, sim: Path, cache: Path) -> None:
             native.torch(torch, path, sim, Path(folder) / "torch") as installed,
         ):
             for release in releases:
-                result = kept(cache / f"{release}.json", partial(installed.checked, release))
+                result = kept(
+                    cache / f"{release}.json", partial(installed.checked, CHECKED, release)
+                )
                 say(f"Python {python}, torch_npu {release}: {tables.outcome(result)}")
 
 

@@ -5,15 +5,11 @@ Python 3.9 and torch 2.1 are enough, and nothing else is needed.
 """
 
 import json
-import os
 import re
-import socket
 import subprocess
-import sys
-import tempfile
-import traceback
 
-RANKS = 2
+from conformance.usage.processes import CARDS, RankError, on_ranks
+
 STEPS = 8
 TOLERANCE = 1e-3
 
@@ -31,7 +27,7 @@ def available() -> str:
     if not torch.npu.is_available():
         return "torch.npu.is_available() is False"
     count = torch_npu.npu.device_count()
-    return "pass" if count == RANKS else f"{count} devices, and {RANKS} are simulated"
+    return "pass" if count == CARDS else f"{count} devices, and {CARDS} are simulated"
 
 
 def matmul() -> str:
@@ -78,52 +74,17 @@ def all_reduce() -> str:
     """Two ranks have the sum. They are forked, since importing torch takes most of the time."""
     import torch_npu  # noqa: F401 - the ranks have it, and no device yet
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    ranks = []
-    for rank in range(RANKS):
-        output = tempfile.TemporaryFile("w+")  # noqa: SIM115 - until the ranks have ended
-        process = os.fork()
-        if process == 0:
-            run_rank(rank, port, output.fileno())
-        ranks.append((process, output))
-    codes = [os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process, _ in ranks]
-    said = []
-    for _, output in ranks:
-        with output:
-            output.seek(0)
-            said.append(output.read())
-    for code, text in zip(codes, said):
-        if code:
-            return f"a rank ended with {code}: {reason(text)}"
+    said = on_ranks(sum_of_ranks)
     return "pass" if all("sum is right" in text for text in said) else "the sum is wrong"
 
 
-def run_rank(rank: int, port: int, output: int) -> None:
-    """Be that rank, whose output goes to a file, and end."""
-    code = 1
-    try:
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        sum_of_ranks(rank, port)
-        code = 0
-    except BaseException:  # noqa: BLE001 - the parent reads it
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-
-
-def sum_of_ranks(rank: int, port: int) -> None:
+def sum_of_ranks(rank: int, address: str) -> None:
     """What a rank does."""
     import torch
     import torch.distributed as dist
 
     torch.npu.set_device(rank)
-    address = f"tcp://127.0.0.1:{port}"
-    dist.init_process_group("hccl", init_method=address, rank=rank, world_size=RANKS)
+    dist.init_process_group("hccl", init_method=address, rank=rank, world_size=CARDS)
     values = torch.arange(8.0).npu() + rank
     dist.all_reduce(values)
     print("sum is right" if values.cpu().tolist() == [2.0 * n + 1 for n in range(8)] else "wrong")
@@ -134,16 +95,9 @@ def npu_smi() -> str:
     """It shows the cards."""
     done = subprocess.run(["npu-smi", "info"], capture_output=True, text=True, check=False)
     rows = len(re.findall(r"^\| \d+ +910B3 ", done.stdout, flags=re.MULTILINE))
-    if done.returncode or rows != RANKS:
+    if done.returncode or rows != CARDS:
         return f"exit code {done.returncode}, {rows} cards"
     return "pass"
-
-
-def reason(text: str) -> str:
-    """The last line of what a program said that names an error, else the last."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    named = [line for line in lines if re.match(r"[A-Za-z_.]*(Error|Exception)\b", line)]
-    return [*lines[-1:], *named[-1:]][-1] if lines else "no output"
 
 
 # The ranks first: a process that has used a device cannot be forked.
@@ -156,7 +110,8 @@ def main() -> None:
         try:
             result = check()
         except Exception as error:  # noqa: BLE001 - every failure is a result
-            result = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
+            named = "" if isinstance(error, RankError) else f"{type(error).__name__}: "
+            result = f"{named}{str(error).strip().splitlines()[0]}"
         say(check.__name__, result)
 
 

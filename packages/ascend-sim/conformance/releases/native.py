@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs torch and torch_npu beside ascend-sim, and runs check.py with them on this machine."""
+"""Installs torch and torch_npu beside ascend-sim, and runs checks with them on this machine."""
 
 from __future__ import annotations
 
@@ -17,13 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ascend_sim.command.errors import UsageError
-from conformance.releases.check import CHECKS, RANKS, reason
 from conformance.releases.cuda_libraries import stand_ins
+from conformance.usage.processes import CARDS, reason
 
-CHECK = Path(__file__).with_name("check.py")
-NAMES = tuple(check.__name__ for check in CHECKS)
-HANG = 900
-"""Seconds in which all checks must end; idle, they take 12."""
+FOLDER = Path(__file__).parents[2]
 _BESIDE = (
     *("numpy<2; python_version<'3.13'", "numpy; python_version>='3.13'"),
     # 2.1.0rc1, which has no wheel for 3.11, needs an old one.
@@ -35,6 +32,15 @@ _BESIDE = (
 """What torch and torch_npu import, without triton and NVIDIA's packages."""
 
 Results = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Checks that print their results as JSON; all must end in ``hang`` seconds."""
+
+    module: str
+    names: tuple[str, ...]
+    hang: int
 
 
 def interpreter(python: str) -> Path | None:
@@ -68,21 +74,40 @@ class Torch:
             raise UsageError(f"{', '.join(requirements)}: {done.stderr.strip()[-500:]}")
         return target
 
-    def checked(self, release: str) -> Results:
-        """Each check with ``pass`` or why not, and the release of CANN that was simulated.
+    def checked(self, program: Program, release: str) -> Results:
+        """Each check of the program with ``pass`` or why not.
 
         Raises:
             UsageError: the release cannot be installed.
         """
         npu = self.install("torch_npu", f"torch_npu=={release}", alone=True)
         try:
-            return _run(self._environment(npu), self.python, self.folder / "host")
+            return self._ran(program, npu)
         finally:
             for name in ("torch_npu", "host"):
                 shutil.rmtree(self.folder / name, ignore_errors=True)
 
+    def _ran(self, program: Program, npu: Path) -> Results:
+        """Start the program on a simulated host."""
+        options = ["--cards", str(CARDS), "--folder", str(self.folder / "host")]
+        command = ["-m", "ascend_sim.command", "run", *options, "--"]
+        try:
+            done = subprocess.run(
+                [str(self.python), *command, str(self.python), "-m", program.module],
+                cwd=self.folder,
+                env=self._environment(npu),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=program.hang,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return dict.fromkeys(program.names, f"no end in {program.hang} seconds")
+        return results(program, done.stdout, done.returncode)
+
     def _environment(self, npu: Path) -> dict[str, str]:
-        folders = [npu, self.folder / "torch", self.folder / "beside", self.sim]
+        folders = [npu, self.folder / "torch", self.folder / "beside", self.sim, FOLDER]
         settings = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         return settings | {
             "HOME": str(self.folder),
@@ -110,31 +135,12 @@ def torch(version: str, python: Path, sim: Path, folder: Path) -> Iterator[Torch
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run(environment: dict[str, str], python: Path, host: Path) -> Results:
-    """Start check.py on a simulated host."""
-    options = ["--cards", str(RANKS), "--folder", str(host)]
-    command = ["-m", "ascend_sim.command", "run", *options, "--", str(python), str(CHECK)]
-    try:
-        done = subprocess.run(
-            [str(python), *command],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=HANG,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return dict.fromkeys(NAMES, f"no end in {HANG} seconds")
-    return results(done.stdout, done.returncode)
-
-
-def results(said: str, code: int) -> Results:
-    """What check.py said, in the order of its checks; a check that did not end has the reason."""
+def results(program: Program, said: str, code: int) -> Results:
+    """What it said, in the order of its checks; a check that did not end has the reason."""
     lines = [line.partition("check: ") for line in said.splitlines()]
     found: Results = dict(json.loads(text) for before, mark, text in lines if mark and not before)
     missing = f"ended with {code}: {reason(said)}"
-    return {name: found.get(name, missing) for name in NAMES}
+    return {name: found.get(name, missing) for name in program.names}
 
 
 def unpacked(wheel: bytes, folder: Path) -> Path:

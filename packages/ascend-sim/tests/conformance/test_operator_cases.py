@@ -77,6 +77,13 @@ def test_a_python_without_torch_is_an_error(
         run.Programs(sys.executable, dict(os.environ)).names()
 
 
+def test_a_seed_draws_the_same_operators_again() -> None:
+    names = [f"nn.op{i}" for i in range(100)]
+    chosen = [run.wanted(names, run.drawn(names, 40, seed)) for seed in ("a", "a", "b")]
+    assert sum(last - first for first, last in chosen[0]) == 40
+    assert chosen[0] == chosen[1] != chosen[2]
+
+
 def test_groups_are_of_neighbours() -> None:
     names = [f"op{i}" for i in range(100)]
     assert run.wanted(names, None) == [(0, 40), (40, 80), (80, 100)]

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from ascend_sim.command.errors import UsageError
 from conformance.operators import report
+from conformance.operators.__main__ import require_none_failed
 from conformance.operators.outcomes import Outcome, count, failures, outcome
 from conformance.operators.run import Results
 
@@ -78,3 +80,9 @@ def test_the_page_has_the_figures_and_a_row_for_each_reason() -> None:
     assert r"| sub | float32 1; bool 0 | error | E: a\|b |" in page
     assert "| sub | bool 2 | hang | hang |" in page
     assert "**float32, bool** (1): add" in page
+
+
+def test_a_draw_in_which_the_device_fails_is_an_error() -> None:
+    require_none_failed({"forward": {"add": {"int64[0]": REFUSED}, "mul": {"bool[0]": TYPE}}})
+    with pytest.raises(UsageError, match=r"backward add float32\[1\]: hang"):
+        require_none_failed({"backward": {"add": {"float32[1]": "hang"}}})

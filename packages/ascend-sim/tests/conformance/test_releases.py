@@ -10,7 +10,7 @@ import pytest
 from packaging.version import Version
 
 from conformance.releases import native, profiles, report, tables
-from conformance.releases.__main__ import PAGE
+from conformance.releases.__main__ import CHECKED, PAGE
 from conformance.releases.cann import Cann
 from conformance.releases.scan import Reading
 from conformance.releases.store import kept
@@ -83,10 +83,10 @@ def test_the_first_release_of_a_symbol_is_the_oldest_that_a_source_names() -> No
 
 def test_what_did_not_end_has_the_reason() -> None:
     said = 'check: ["matmul", "pass"]\nTraceback:\nImportError: undefined symbol: aclX\n'
-    found = native.results(said, -11)
+    found = native.results(CHECKED, said, -11)
     assert found["matmul"] == "pass"
     assert found["npu_smi"] == "ended with -11: ImportError: undefined symbol: aclX"
-    assert set(found) == set(native.NAMES)
+    assert set(found) == set(CHECKED.names)
 
 
 def test_a_result_is_kept(tmp_path: Path) -> None:

@@ -169,6 +169,14 @@ def sum_of_too_many(acl: Acl) -> int:
     return acl.code("HcclAllReduce", memory, memory, count, 2, 0, group_of_one(acl), None)
 
 
+def exchange_beyond_its_buffer(acl: Acl) -> int:
+    """One number from a place far behind the buffer: its address is past the address space."""
+    memory, group = acl.allocate(64), group_of_one(acl)
+    ones, places = (ctypes.c_uint64 * 1)(1), (ctypes.c_uint64 * 1)((1 << 61) - 1)
+    arguments = (memory, ones, places, 2, memory, ones, (ctypes.c_uint64 * 1)(0), 2)
+    return acl.code("HcclAlltoAllV", *arguments, group, None)
+
+
 def group_of_memory_that_was_freed(acl: Acl) -> int:
     """A send and a receive that were right when they were called, but not at the group's end."""
     pinned, memory, count = ctypes.c_void_p(), acl.allocate(8), ctypes.c_uint64(2)
@@ -217,6 +225,7 @@ BAD_CALLS: dict[str, Callable[[Acl], int]] = {
         key_of_a_file_that_is_no_memory,
         sum_outside_of_the_device,
         sum_of_too_many,
+        exchange_beyond_its_buffer,
         group_of_memory_that_was_freed,
         item_of_too_many_dimensions,
         table_without_end,

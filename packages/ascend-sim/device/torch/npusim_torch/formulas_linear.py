@@ -66,6 +66,14 @@ def filter_of(weight: Any, transposed: bool) -> Any:
     return weight
 
 
+def convolution_backward(x: Any, weight: Any, grad: Any, attrs: Any, wanted: int) -> Any:
+    """The gradient of x (0), of which only the shape is used, or of the filter (1)."""
+    geometry = (attrs["strides"][2:], attrs["pads"][::2], attrs["dilations"][2:])
+    mask = [number == wanted for number in range(3)]
+    rest = (False, [0, 0], attrs.get("groups", 1), mask)
+    return torch.ops.aten.convolution_backward(grad, x, weight, None, *geometry, *rest)[wanted]
+
+
 def conv_tbc_backward(grad: Any, x: Any, weight: Any, bias: Any, pad: int) -> Any:
     return torch.ops.aten.conv_tbc_backward(grad, x, weight, bias, pad)
 
@@ -128,6 +136,7 @@ def matrix_product(x: Any, y: Any, bias: Any, first: bool, second: bool) -> Any:
 
 __all__ = [
     "conv_tbc_backward",
+    "convolution_backward",
     "deformable_conv2d",
     "filter_of",
     "fused_matmul",
