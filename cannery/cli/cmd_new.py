@@ -18,7 +18,7 @@ from cannery.common.model import MACHINE_OF, USUAL_CHIP, Target
 from cannery.common.option import OptionSet, flag, matching, option
 from cannery.compat import Compat
 from cannery.compat.archives import load_archives
-from cannery.matrix.choice import Choice, NewOptions, choose
+from cannery.matrix.choice import Choice, NewOptions, choose, with_whole_versions
 from cannery.matrix.files import MATRIX, Data
 from cannery.matrix.project import Project
 from cannery.matrix.propose import Proposal, propose, target_id
@@ -39,14 +39,14 @@ class TypedNewOptions(NewOptions, OptionSet):
         parse=matching(r"3\.[0-9]+(\.[0-9]+)?", "Python version", "3.10 or 3.10.14"),
     )
     torch: str = option(
-        "the torch version, as in 2.6.0",
+        "the torch version, as in 2.6.0, or a series of it, as in 2.6",
         default="",
         metavar="VERSION",
-        parse=matching(r"([0-9]+\.[0-9]+\.[0-9]+)?", "torch version", "2.7.1"),
+        parse=matching(r"([0-9]+\.[0-9]+(\.[0-9]+)?)?", "torch version", "2.7.1"),
         default_text="the newest that fits",
     )
     cann: str = option(
-        "the CANN version, as in 8.3.RC1",
+        "the CANN version, as in 8.3.RC1, or a series of it, as in 9.1",
         default="",
         metavar="VERSION",
         default_text="the newest that fits",
@@ -112,6 +112,7 @@ def _add(options: TypedNewOptions, project: Project) -> None:
     before = {**project.files(), MATRIX: _read(project.matrix_file)}
     compat = project.compat()
     matrix = MatrixText(before)
+    options = with_whole_versions(options, compat, matrix)
     choice = choose(options, compat, matrix)
     if not options.id and (own := _existing(options, choice, targets)):
         print(f"you have it: {own.id} ({own.summary})")

@@ -181,10 +181,14 @@ def _is_alike(name: str, other: str) -> bool:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A sentence that offers the known name nearest to ``name``, or lists the known ones."""
+    """A sentence that offers the known name nearest to ``name``, or lists the known ones.
+
+    Of a version it lists those of its series.
+    """
     names = sorted(set(known))
     if close := closest(name, names):
         return f"Did you mean {close!r}?"
+    names = [each for each in names if _is_alike(name, each)] or names
     return f"Known: {some_of(names, 20)}." if names else ""
 
 

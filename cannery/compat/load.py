@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from cannery.common.errors import did_you_mean
 from cannery.common.yaml_reader import Section, parse_yaml
 from cannery.compat import facts
 from cannery.compat.reader import Reader, read_fields
@@ -29,6 +30,7 @@ def compat_of(top: Section) -> facts.Compat:
         for name, each in section.sections():
             if found := read_fields(facts.Source, each):
                 reader.sources[name] = facts.Source(name=name, **found)
+                _check_state(reader.sources[name].state_of, each, section.names())
             each.done()
     python = top.section("cann_python")
     requirements = python.texts("requirements") if python else ()
@@ -63,6 +65,12 @@ def compat_of(top: Section) -> facts.Compat:
     if section and not section.is_faulty:
         reader.require_cited(section)
     return compat
+
+
+def _check_state(earlier: str, source: Section, known: list[str]) -> None:
+    if earlier and earlier not in known:
+        hint = did_you_mean(earlier, known)
+        source.wrong("state_of", f"there is no source {earlier!r}.", hint)
 
 
 def _newest_states(rows: tuple[facts.Pairing, ...]) -> tuple[facts.Pairing, ...]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from cannery.common.extras import EXTRAS, requirement_of
+from cannery.common.extras import EXTRAS, TRITON_ASCEND, requirement_of
 from cannery.common.model import MACHINE_OF, Target
 from cannery.common.specifiers import (
     admits_both,
@@ -78,15 +79,22 @@ def _asks_for(target: Target, wanted: Requirement) -> bool:
 def judge_packages(subject: Subject) -> list[Finding]:
     """Every package that some row is about."""
     findings: list[Finding] = []
-    names = dict.fromkeys(normal_name(row.package) for row in subject.compat.packages)
-    for name in names:
-        rows = [
-            row
-            for row in subject.compat.packages
-            if normal_name(row.package) == name and holds(row.when, subject)
-        ]
+    by_name: dict[str, list[Package]] = {}
+    for row in subject.compat.packages:
+        for name in _names(row, subject.target):
+            by_name.setdefault(name, []).append(row)
+    for name, about in by_name.items():
+        rows = [row for row in about if holds(row.when, subject)]
         findings += _judge_package(subject, name, rows)
     return [*findings, *_judge_own_versions(subject), *_judge_mindspore(subject)]
+
+
+def _names(row: Package, target: Target) -> list[str]:
+    """The package that ``row`` is about; of a pattern, as nvidia-*, those that are required."""
+    if "*" not in row.package:
+        return [normal_name(row.package)]
+    asked = {normal_name(each.name): None for each in parse_requirements(target.requirements)}
+    return [name for name in asked if fnmatchcase(name, row.package)]
 
 
 def _judge_own_versions(subject: Subject) -> Iterator[Finding]:
@@ -97,6 +105,14 @@ def _judge_own_versions(subject: Subject) -> Iterator[Finding]:
     target = subject.target
     own = {"torch": target.torch, "torch-npu": target.torch_npu, "deepspeed": target.deepspeed}
     others = {EXTRAS[component]: version for component, version in target.extras.items()}
+    for asked in requested_of(target, EXTRAS[TRITON_ASCEND]):
+        if asked.key == "requirements":
+            text = (
+                f"{asked} would have no layer of its own, so that triton could replace its files."
+            )
+            found = _package(asked.requirement.name, Verdict.FORBIDDEN, text, asked, [])
+            version = str(asked.requirement.specifier).removeprefix("==") or "VERSION"
+            yield replace(found, fix=f"Write '{TRITON_ASCEND}: {version}' in the target.")
     judged = {normal_name(row.package) for row in subject.compat.packages}
     own |= {name: version for name, version in others.items() if name not in judged}
     for name, version in own.items():

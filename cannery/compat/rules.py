@@ -93,6 +93,12 @@ def _versions(target: Target) -> tuple[dict[str, Version | None], list[Finding]]
                     fix=_as_it_is_written(text),
                 )
             )
+    if (torch := versions["torch"]) and torch.local:
+        text = f"torch {torch} is the name of a build in one index."
+        fix = f"Write {torch.public}, and that index with torch_index."
+        findings.append(
+            Finding(component="torch", verdict=Verdict.FORBIDDEN, text=text, key="torch", fix=fix)
+        )
     return versions, findings
 
 
@@ -135,10 +141,31 @@ def _compiled_for(torch: Version, torch_npu: Version) -> Finding | None:
     )
 
 
+def _number_of_the_whole(subject: Subject) -> Finding | None:
+    """Of a torch_npu with the number of the TorchNPU that it is part of, as 26.1.0."""
+    target = subject.target
+    end = f"-{target.torch_npu}"
+    if not (rows := [row for row in subject.compat.pairings if row.branch.endswith(end)]):
+        return None
+    wheels = dict.fromkeys(row.torch_npu for row in rows if row.torch == target.torch)
+    others = dict.fromkeys(row.torch for row in rows)
+    return Finding(
+        component="torch_npu",
+        verdict=Verdict.FORBIDDEN,
+        text=f"{target.torch_npu} is the number of a whole TorchNPU, and its wheels have others.",
+        key="torch_npu",
+        fix=f"For torch {target.torch} write {' or '.join(wheels)}."
+        if wheels
+        else f"It has wheels for torch {', '.join(others)}.",
+    )
+
+
 def _judge_torch_npu(subject: Subject) -> list[Finding]:
     if subject.torch is None or subject.torch_npu is None:
         return []
     target = subject.target
+    if found := _number_of_the_whole(subject):
+        return [found]
     anywhere = [row for row in subject.compat.pairings if row.torch_npu == target.torch_npu]
     if mismatch := _compiled_for(subject.torch, subject.torch_npu):
         return [replace(mismatch, rows=best_first(anywhere))]

@@ -90,6 +90,26 @@ def choose(options: NewOptions, compat: Compat, matrix: MatrixText) -> Choice:
     )
 
 
+def with_whole_versions(options: NewOptions, compat: Compat, matrix: MatrixText) -> NewOptions:
+    """``options`` with the newest torch and CANN that fit in place of a series, as 2.10 and 9.1."""
+    canns = {row.cann for row in compat.releases if not row.cann.is_preview}
+    torches = {Version(row.torch) for row in compat.pairings}
+    tried = (
+        replace(options, cann=cann, torch=torch)
+        for cann in _of_series(options.cann, map(str, sorted(canns, reverse=True)))
+        for torch in _of_series(options.torch, map(str, sorted(torches, reverse=True)))
+    )
+    first = next(tried, options)
+    rest = (each for each in (first, *tried) if _fitting(each, compat, matrix))
+    return next(rest, first)
+
+
+def _of_series(text: str, versions: Iterable[str]) -> list[str]:
+    """Those of ``versions`` that ``text`` is the series of; ``text`` itself where it is none."""
+    whole = [each for each in versions if re.fullmatch(r"[0-9]+\.[0-9]+", text)]
+    return [each for each in whole if each.startswith(f"{text}.")] or [text]
+
+
 def _wants_deepspeed(options: NewOptions) -> bool:
     """Whether a version of DeepSpeed is asked for by name."""
     return options.deepspeed not in ("", "none")

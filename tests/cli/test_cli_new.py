@@ -95,7 +95,7 @@ WRONG_OPTIONS = {
         2,
         "argument --python: invalid Python version '3'. Write it as in 3.10",
     ),
-    "torch": (("--python", "3.9", "--torch", "2.1"), 2, "--torch: invalid torch version '2.1'"),
+    "torch": (("--python", "3.9", "--torch", "2"), 2, "--torch: invalid torch version '2'"),
     "deepspeed": (
         ("--python", "3.9", "--deepspeed", "new"),
         2,

@@ -55,6 +55,7 @@ REQUIREMENTS = [
     *("bitsandbytes", "opencv-python", "vllm==0.18.0", "vllm-ascend==0.18.0", "ascend-cann-nnrt"),
     *("vllm-ascend==0.23.0", "sglang==0.5.23", "sglang==0.5.10.post1", "torch==2.9.0"),
     *("mindspore==2.9.0", "mindspore==2.7.1", "xformers", "llamafactory==0.9.0"),
+    *("nvidia-cublas-cu12", "cupy-cuda12x", "apex", "triton-ascend==3.2.2"),
 ]
 
 
