@@ -43,7 +43,7 @@ LIBRARIES = (
         r"|libnnopbase|libexe_graph|libascend_|libascend[a-z]|libcce|libmetadef|libadump|libops",
         "CANN",
     ),
-    Owner(r"libvllm_ascend|libcust_opapi", "vllm-ascend"),
+    Owner(r"libvllm_ascend|vllm_ascend_C|libcust_opapi", "vllm-ascend"),
     Owner(r"libtorch_npu|libop_plugin", "torch_npu"),
     Owner(r"libtorch(?!_cuda)|libc10(?!_cuda)|libshm", "torch"),
     Owner(r"libcu|libnccl|libnv|libcaffe2_nvrtc|libtorch_cuda|libc10_cuda", "CUDA"),

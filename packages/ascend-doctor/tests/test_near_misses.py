@@ -92,6 +92,9 @@ CALL = "TypeError: forward() takes 2 positional arguments but 3 were given"
         ("x: Failed to connect to localhost port 8000", None),
         ("ImportError: Please install datasets", "python-package-missing"),
         ("ImportError: Please install transformers>=4.50", None),
+        ("Could not run 'npu::npu_x' with arguments from the 'CPU' backend", "tensor-on-cpu"),
+        ("Could not run 'aten::x' with arguments from the 'CPU' backend", "operator-unsupported"),
+        ("ValueError: x is not supported", None),
         ("groups: cannot find name for user ID 1000", None),
         ("lib.so: undefined symbol: _ZN12ErrorManager3xEv", "cann-torch-npu"),
         (
