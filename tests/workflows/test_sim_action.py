@@ -180,11 +180,10 @@ def test_the_component(machine: Machine) -> None:
     done = machine.run(script, {})
     assert done.code == 0, done.said
     own, torch, packages, run = done.commands
-    own, packages = map(shlex.join, (own, packages))
     asked = understood(torch)
     assert (asked["torch"], asked["torch_npu"]) == ("2.9.0", "")
-    assert own.startswith("python -m pip install --no-deps --no-index --require-hashes -r /")
-    assert packages == "python -m pip install pytest numpy"
+    assert shlex.join(own).startswith("python -m pip install --no-deps --no-index --require-hashes -r /")
+    assert shlex.join(packages) == "python -m pip install pytest numpy"
     request = understood(run)
     assert (request["machine"]["cards"], request["machine"]["chip"]) == (2, "a3")
     assert request["program"][-1] == COMMAND
