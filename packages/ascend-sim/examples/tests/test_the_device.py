@@ -46,6 +46,12 @@ def test_memory_ends() -> None:
         torch.empty(torch.npu.mem_get_info()[1] + GB, dtype=torch.uint8, device="npu")
 
 
+def test_channels_last_is_refused_by_torch_npu() -> None:
+    """Before it calls a device: on a card too."""
+    with pytest.raises(RuntimeError, match="Only contiguous_format or preserve_format"):
+        torch.ones(1, 3, 8, 8).npu().to(memory_format=torch.channels_last)
+
+
 @pytest.mark.parametrize(
     ("expression", "code"),
     [
