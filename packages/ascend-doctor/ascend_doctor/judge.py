@@ -21,6 +21,12 @@ _VAGUE = {"error-line", "other-rank"}
 _SAY_LITTLE = {"inner", "error-line"}
 """What is worth a line only where there is nothing else."""
 
+_NEAR = 40
+"""How many lines after a symptom its reason can be."""
+
+_ON_THE_CARD = {"operator-crash", "operator-timeout", "aicpu-failed", "operator-arguments"}
+"""Symptoms that do not follow from a reason that is told later."""
+
 _SAYS_WHY = re.compile(r"[Mm]emory|oom|OOM|bad_alloc")
 
 
@@ -63,6 +69,7 @@ def _outcome(reader: Reader) -> Outcome:
     if not failing:
         return Outcome(False, None, (), tuple(_once([*notes, *over])), reader.counts, reader.size)
     root = _root(failing, alive)
+    root = next(_long_before(root, failing), root)
     root = next(_reasons_of_an_end(root, [*failing, *lines]), root)
     silent = {root.cause.id, *_SAY_LITTLE}
     follows = [each for each in _once(alive) if each.cause.id not in silent]
@@ -110,6 +117,15 @@ def _root(failing: list[Event], alive: list[Event]) -> Event:
     best = min(map(_rank_of, telling))
     same = [each for each in telling if _rank_of(each) == best]
     return min(enumerate(same), key=lambda each: _order(each[1], same, each[0]))[1]
+
+
+def _long_before(root: Event, events: list[Event]) -> Iterator[Event]:
+    """What failed on the card long before: of a second start, say, whose port is still in use."""
+    for each in events:
+        before = each.file == root.file and root.number - each.number > _NEAR
+        same_rank = each.rank == root.rank or -1 in (each.rank, root.rank)
+        if before and same_rank and each.cause.id in _ON_THE_CARD:
+            yield each
 
 
 def _reasons_of_an_end(end: Event, events: list[Event]) -> Iterator[Event]:

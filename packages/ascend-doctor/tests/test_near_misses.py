@@ -162,6 +162,8 @@ KILLED = (
     "[2026-01-01 10:00:01,000] [ERROR] [launch.py:325:x] ['python'] exits with return code = -9"
 )
 OPERATOR = "RuntimeError: call aclnnAdd failed, error code is 161002"
+CRASH = "RuntimeError: x, error code is 507015"
+LATER = ("INFO 03-01 10:00:00 [a.py:1] waiting",) * 45
 WRAPPER = "  error: subprocess-exited-with-error"
 
 
@@ -202,6 +204,9 @@ WRAPPER = "  error: subprocess-exited-with-error"
         (("/w/a.cpp:7: CANN error", "EL0003: The argument is invalid"), "code"),
         (("x did not run successfully.", "  error: subprocess-exited-with-error"), "build-failed"),
         (("ERROR: Could not find a version that satisfies the requirement x",), "dev-wheel-index"),
+        # What is told long after a crash follows from it.
+        ((CRASH, *LATER, "OSError: [Errno 98] Address already in use"), "operator-crash"),
+        ((CRASH, "EL0004: Failed to allocate memory"), "card-memory"),
         # A run that went on has a reason of its own for its end.
         (("OSError: [Errno 98] x", "{'loss': 1.2}", "KeyError: 'x'"), "exception"),
         (("WARNING x: OSError: [Errno 98] x", "KeyError: 'x'"), "exception"),

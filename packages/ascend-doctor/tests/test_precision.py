@@ -33,9 +33,9 @@ def test_no_case_breaks_the_doctor(verdicts: list[Verdict]) -> None:
 
 
 def test_the_closed_failures_are_told_as_often_as_before(verdicts: list[Verdict]) -> None:
-    # The aim is 80 % right and 2 % wrong. These are what was reached: raise them when it is more.
+    # The aim is 2 % wrong. This is what was reached: lower it when it is less.
     n = tally(verdicts, "failure", CLOSED)
-    assert n["right"] >= 0.79 * n["cases"], f"{n['right']} of {n['cases']} right"
+    assert n["right"] >= 0.8 * n["cases"], f"{n['right']} of {n['cases']} right"
     assert n["wrong"] <= 0.037 * n["cases"], f"{n['wrong']} of {n['cases']} wrong"
 
 
