@@ -80,10 +80,10 @@ class UpdateOptions(TargetOptions):
 
 
 COMMAND = Command(
-    description="Asks the package index for torch, torch_npu and DeepSpeed, and shows which "
-    "versions are newer than those in matrix.yaml and compat.yaml, and which targets they "
-    "would change. No index names the CANN that a torch_npu needs: where compat.yaml has no "
-    "row for it, you are asked to add one. --new proposes whole targets.",
+    description="Asks the package index for torch, torch_npu, DeepSpeed, msprobe, Mooncake and "
+    "Ray, and shows which versions are newer than those in matrix.yaml and compat.yaml, and "
+    "which targets they would change. No index names the CANN that a torch_npu needs: where "
+    "compat.yaml has no row for it, you are asked to add one. --new proposes whole targets.",
     reads="matrix.yaml, compat.yaml, and the package index; with --table a makers' table",
     writes="with --write matrix.yaml; with --table also compat.yaml",
     example="update --check",

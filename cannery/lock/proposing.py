@@ -22,7 +22,7 @@ from cannery.lock.index_versions import ask
 from cannery.lock.resolve import lock_build_requirements, lock_target
 from cannery.matrix.ended import Ended, ended_targets
 from cannery.matrix.files import FACTS, MATRIX, Data
-from cannery.matrix.index_questions import KEYS, questions
+from cannery.matrix.index_questions import questions
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.propose_applications import application_questions, propose_applications
@@ -70,8 +70,8 @@ def propose(project: Project, source: PackageIndex, tables: Iterable[str], today
         after[compat_file] = _with_rows(after[compat_file], more, table, today)
         compat = parse_compat(after[compat_file], compat_file.name)
         rows += more
-    asked = questions(find_uses(files[MATRIX], matrix, KEYS), [*matrix.targets], compat)
-    asked = [each for each in asked if each.package != "deepspeed"]
+    uses = find_uses(files[MATRIX], matrix, ("torch", "torch_npu"))
+    asked = questions(uses, [*matrix.targets], compat)
     answers = ask([*asked, *application_questions(matrix)], source)
     locks = _Locks(project, source)
     known = Known(compat=compat, answers=answers, refusal=locks.refusal)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
+from cannery.common.extras import TOOLS
 from cannery.common.model import Target
 from cannery.compat.facts import Compat
 from cannery.matrix.versions import Use
 
-KEYS = ("torch", "torch_npu", "deepspeed")
+KEYS = ("torch", "torch_npu", "deepspeed", *TOOLS)
 """The keys of a target that an index may have newer versions of."""
 
 
@@ -43,7 +44,7 @@ def questions(uses: Sequence[Use], chosen: Collection[str], compat: Compat) -> l
     compat.yaml knows, because new wheels may not be made for the targets' Pythons any more.
     """
     found = {
-        Question(package=use.key, runtime=runtime_of(target))
+        question_of(use.key, target)
         for use in open_uses(uses, chosen)
         if use.key != "torch"
         for target in use.targets
@@ -59,6 +60,11 @@ def questions(uses: Sequence[Use], chosen: Collection[str], compat: Compat) -> l
                 runtime = Runtime(python=python, machine=machine, glibc=glibc)
                 found |= {Question(package=name, runtime=runtime) for name in KEYS[:2]}
     return sorted(found)
+
+
+def question_of(key: str, target: Target) -> Question:
+    """Asks for the versions of what ``key`` of ``target`` names."""
+    return Question(package=TOOLS.get(key, key), runtime=runtime_of(target))
 
 
 def open_uses(uses: Iterable[Use], chosen: Collection[str]) -> list[Use]:

@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 
 from packaging.version import InvalidVersion, Version
 
+from cannery.common.extras import TOOLS
+from cannery.common.model import Target
 from cannery.compat import Verdict, judge, passes
-from cannery.compat.facts import Compat
-from cannery.matrix.index_questions import Answers, Question, is_whole, open_uses, runtime_of
+from cannery.compat.facts import Compat, Compatible
+from cannery.matrix.index_questions import Answers, is_whole, open_uses, question_of
 from cannery.matrix.versions import Use, VersionChange
 
 _ROW_NEEDED = (
@@ -54,6 +56,7 @@ def compare(
         *_torch_npu_moves([use for use in own if use.key == "torch_npu"], compat, answers),
         *_missing_rows(uses, chosen, compat, answers),
         *_deepspeed_moves([use for use in own if use.key == "deepspeed"], compat, answers),
+        *_newer_tools([use for use in own if use.key in TOOLS], compat, answers),
     ]
     if is_whole(uses, chosen):
         found += _torch_alone(uses, compat, answers)
@@ -65,9 +68,7 @@ def _offered(use: Use, answers: Answers) -> set[Version]:
     now = Version(use.version)
     each = [
         {version for version in answers.get(question, ()) if _is_final(version) and version > now}
-        for question in (
-            Question(package=use.key, runtime=runtime_of(target)) for target in use.targets
-        )
+        for question in (question_of(use.key, target) for target in use.targets)
     ]
     return set.intersection(*each)
 
@@ -79,19 +80,26 @@ def _is_final(version: Version) -> bool:
 def _verdict(use: Use, version: Version, compat: Compat) -> Verdict:
     """The worst verdict on ``version`` in the targets of ``use``.
 
-    A target's own ``unverified`` was said of another version, and lets nothing through here.
+    A target's own ``unverified`` was said of another version, and lets nothing through here. What
+    is compatible with a CANN and paired with another is for people to choose.
     """
     found = set()
     for target in use.targets:
-        moved = replace(target, **{use.key: str(version)})  # type: ignore[arg-type]
-        for finding in judge(moved, compat):
+        for finding in judge(moved := _moved(target, use.key, str(version)), compat):
             if not passes(finding, moved):
                 return Verdict.FORBIDDEN
             if finding.component == use.key:
-                found.add(finding.verdict)
+                is_paired = not any(isinstance(row, Compatible) for row in finding.rows)
+                found.add(finding.verdict if is_paired else Verdict.UNKNOWN)
             elif finding.component == "python" and finding.verdict is Verdict.UNKNOWN:
                 found.add(Verdict.UNKNOWN)
     return max(found, key=[*Verdict].index, default=Verdict.UNKNOWN)
+
+
+def _moved(target: Target, key: str, version: str) -> Target:
+    if key in TOOLS:
+        return replace(target, extras={**target.extras, key: version})
+    return replace(target, **{key: version})  # type: ignore[arg-type]
 
 
 def _by_version(
@@ -194,6 +202,33 @@ def _deepspeed_moves(uses: Sequence[Use], compat: Compat, answers: Answers) -> I
             moves=moves,
             on_request=True,
         )
+
+
+def _newer_tools(uses: Sequence[Use], compat: Compat, answers: Answers) -> Iterator[News]:
+    """The newest version of each tool that nothing is known against; no source pairs them."""
+    found = []
+    for use in uses:
+        for version in sorted(_offered(use, answers), reverse=True):
+            if not _is_against(use, version, compat):
+                found.append((use, version))
+                break
+    for key in dict.fromkeys(use.key for use, _ in found):
+        for old, new, _, names in _by_version(each for each in found if each[0].key == key):
+            yield News(
+                what=f"{key} {new} is newer than {old}, and compat.yaml has nothing against it.",
+                change="It is left to you: write it in matrix.yaml, and lock and test the targets.",
+                targets=names,
+                remark=True,
+            )
+
+
+def _is_against(use: Use, version: Version, compat: Compat) -> bool:
+    """Whether something that is known does not let a target have ``version`` of a tool."""
+    return any(
+        found.component == TOOLS[use.key] and found.verdict in (Verdict.UNKNOWN, Verdict.FORBIDDEN)
+        for target in use.targets
+        for found in judge(_moved(target, use.key, str(version)), compat)
+    )
 
 
 def _torch_alone(uses: Sequence[Use], compat: Compat, answers: Answers) -> Iterator[News]:

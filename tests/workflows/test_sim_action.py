@@ -182,7 +182,9 @@ def test_the_component(machine: Machine) -> None:
     own, torch, packages, run = done.commands
     asked = understood(torch)
     assert (asked["torch"], asked["torch_npu"]) == ("2.9.0", "")
-    assert shlex.join(own).startswith("python -m pip install --no-deps --no-index --require-hashes -r /")
+    assert shlex.join(own).startswith(
+        "python -m pip install --no-deps --no-index --require-hashes -r /"
+    )
     assert shlex.join(packages) == "python -m pip install pytest numpy"
     request = understood(run)
     assert (request["machine"]["cards"], request["machine"]["chip"]) == (2, "a3")

@@ -16,7 +16,7 @@ from cannery.compat.facts import Compat, Kind, Pairing
 from cannery.matrix.index_questions import Question, Runtime, questions
 from cannery.matrix.updates import News, compare
 from cannery.matrix.versions import Use
-from tests.unit.compat_targets import BASE, COMPAT, GOOD, PLUGIN, changed, python
+from tests.unit.compat_targets import BASE, COMPAT, GOOD, PLUGIN, cann, changed, python
 
 ROW = next(row for row in COMPAT.pairings if row.torch_npu == GOOD.torch_npu)
 ON_39 = Runtime(python="3.9", machine="aarch64", glibc="2.31")
@@ -111,6 +111,28 @@ def test_what_may_be_written_and_what_lacks_a_row_are_both_told() -> None:
 )
 def test_a_post_release_that_is_known_not_to_fit_is_no_news(known: Pairing) -> None:
     assert news(known, torch_npu="2.3.1.post3") == []
+
+
+def test_what_is_only_compatible_with_the_cann_is_no_news() -> None:
+    # 2.9.0.post6 is paired with CANN 9.1.0, and post9 with CANN 9.2.0 and compatible with 9.1.0.
+    target = changed(
+        torch="2.9.0",
+        torch_npu="2.9.0.post6",
+        cann=cann("9.1.0"),
+        python=python("3.11.2"),
+        deepspeed="",
+        apex=None,
+    )
+    runtime = replace(ON_39, python="3.11")
+    offered = {
+        Question(package=name, runtime=runtime): {Version(each) for each in versions}
+        for name, versions in {
+            "torch_npu": ["2.9.0.post6", "2.9.0.post8", "2.9.0.post9"],
+            "torch": ["2.9.0"],
+        }.items()
+    }
+    found = compare([use("torch_npu", target)], [target.id], COMPAT, offered)
+    assert moves(found) == [("torch_npu", "2.9.0.post6", "2.9.0.post8")]
 
 
 def test_what_sources_disagree_on_is_a_remark() -> None:
@@ -233,3 +255,30 @@ def test_what_is_asked() -> None:
     } - {("deepspeed", on_310), ("deepspeed", on_314)}
     only = {(each.package, each.runtime) for each in questions(uses, ["good"], compat)}
     assert only == {("deepspeed", ON_39), ("torch_npu", ON_39)}
+
+
+@pytest.mark.parametrize(
+    ("offered", "said"),
+    [
+        ("2.49.0", ["ray 2.49.0 is newer than 2.48.0, and compat.yaml has nothing against it."]),
+        ("2.40.0 2.48.0 2.50.0rc1", []),
+    ],
+)
+def test_a_newer_tool_is_a_remark(offered: str, said: list[str]) -> None:
+    target = changed(extras={"ray": "2.48.0"})
+    span = Span(file="matrix.yaml", line=1, column=1)
+    use_of_ray = Use(key="ray", version="2.48.0", where=span, targets=(target,))
+    asked = Question(package="ray", runtime=ON_39)
+    found = compare(
+        [use_of_ray], [target.id], facts(), {asked: {Version(each) for each in offered.split()}}
+    )
+    assert [each.what for each in found] == said
+    assert all(each.remark and not each.moves for each in found)
+
+
+def test_a_tool_that_a_row_is_against_is_no_news() -> None:
+    target = changed(extras={"ray": "2.48.0"}, requirements=("ray<2.49",))
+    span = Span(file="matrix.yaml", line=1, column=1)
+    use_of_ray = Use(key="ray", version="2.48.0", where=span, targets=(target,))
+    asked = Question(package="ray", runtime=ON_39)
+    assert compare([use_of_ray], [target.id], facts(), {asked: {Version("2.49.0")}}) == []
