@@ -67,6 +67,12 @@ CUDA_ONLY = {
 NAMESPACES = {"google", "ruamel", "azure", "zope", "backports", "sphinxcontrib", "jaraco"}
 """Folders that several packages share: the package is named by what follows."""
 
+OF_PROGRAMS = {
+    *("utils", "src", "models", "tools", "config", "configs", "common", "scripts", "lib", "train"),
+    *("core", "modules", "tests"),
+}
+"""Names that programs give to their own folders: no package is missing, but a path is."""
+
 APEX = {"apex", "apex_C", "amp_C", "fused_layer_norm_cuda", "scaled_softmax_cuda"}
 WELL_KNOWN = {
     *("transformers", "vllm", "vllm_ascend", "peft", "trl", "accelerate", "diffusers", "datasets"),
@@ -236,8 +242,8 @@ def _cause_of_module(module: str, before: tuple[str, ...]) -> str:
     }
     if root in OF_CANN and not _asked_by_cann(before):
         return "python-package-missing"
-    if root in exact:
-        return exact[root]
+    if root in exact or root in OF_PROGRAMS:
+        return exact.get(root, "")
     if _importer(before) in CUDA_ONLY:
         return "cuda-package"
     if root == "triton":

@@ -38,6 +38,8 @@ CALL = "TypeError: forward() takes 2 positional arguments but 3 were given"
         ("ModuleNotFoundError: No module named 'mmcv._ext'", "package-range"),
         ("ModuleNotFoundError: No module named 'mmcv'", "python-package-missing"),
         ("ModuleNotFoundError: No module named 'google.protobuf'", "python-package-missing"),
+        ("ModuleNotFoundError: No module named 'utils'", None),
+        ("ModuleNotFoundError: No module named 'models.common'", None),
         ("ModuleNotFoundError: No module named 'x.y'; 'x' is not a package", "source-shadow"),
         ("ImportError: libatb_speed.so: cannot open shared object file", "mindie-environment"),
         ("/s/flash_attn_2_cuda.so: undefined symbol: _ZN3c104cuda9SetDeviceEi", "cuda-package"),
