@@ -21,20 +21,19 @@ CLICK = """async (each) => {
 
 
 def main(file: Path) -> None:
-    """Choose each value of each row, then none, and print the times until that is drawn."""
+    """Choose each value of each row, then none, and both languages; print the times until drawn."""
     with sync_playwright() as playwright:
         page = launched(playwright).new_page()
         page.goto(file.resolve().as_uri())
         cards, elements = page.locator(".card").count(), page.locator("*").count()
         print(f"{cards} images, {elements} elements, {file.stat().st_size:,} bytes")
-        times = [
-            float(value.evaluate(CLICK))
-            for row in page.locator("#rows fieldset").all()
-            for value in [*row.locator("input").all()[1:], row.locator("input").first]
-        ]
-    print(
-        f"{len(times)} choices: median {statistics.median(times):.0f} ms, {max(times):.0f} at most"
-    )
+        rows = [row.locator("input").all() for row in page.locator("#rows fieldset").all()]
+        choices = [value for row in rows for value in (*row[1:], row[0])]
+        languages = 10 * [page.locator(f"#language-{name}") for name in ("zh", "en")]
+        for what, values in (("choices", choices), ("languages", languages)):
+            times = [float(value.evaluate(CLICK)) for value in values]
+            median = statistics.median(times)
+            print(f"{len(times)} {what}: median {median:.0f} ms, {max(times):.0f} at most")
 
 
 if __name__ == "__main__":
