@@ -164,8 +164,8 @@ def _judge_torch_npu(subject: Subject) -> list[Finding]:
     if subject.torch is None or subject.torch_npu is None:
         return []
     target = subject.target
-    if found := _number_of_the_whole(subject):
-        return [found]
+    if whole := _number_of_the_whole(subject):
+        return [whole]
     anywhere = [row for row in subject.compat.pairings if row.torch_npu == target.torch_npu]
     if mismatch := _compiled_for(subject.torch, subject.torch_npu):
         return [replace(mismatch, rows=best_first(anywhere))]

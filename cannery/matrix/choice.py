@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -43,6 +43,9 @@ class NewOptions:
     def minor(self) -> str:
         """As in ``3.10``."""
         return ".".join(self.python.split(".")[:2])
+
+
+Options = TypeVar("Options", bound=NewOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +93,7 @@ def choose(options: NewOptions, compat: Compat, matrix: MatrixText) -> Choice:
     )
 
 
-def with_whole_versions(options: NewOptions, compat: Compat, matrix: MatrixText) -> NewOptions:
+def with_whole_versions(options: Options, compat: Compat, matrix: MatrixText) -> Options:
     """``options`` with the newest torch and CANN that fit in place of a series, as 2.10 and 9.1."""
     canns = {row.cann for row in compat.releases if not row.cann.is_preview}
     torches = {Version(row.torch) for row in compat.pairings}
