@@ -36,12 +36,6 @@ def test_check_of_all_targets_names_what_none_of_them_uses(checkout: Checkout) -
     assert "No target uses" not in checkout.run("check", "--target", LAST).out
 
 
-def test_check_of_one_target(original: Checkout) -> None:
-    done = original.run("check", "--target", LAST)
-    done.accepted()
-    assert done.out.startswith("1 target checked: all of its components are known to work.\n")
-
-
 def test_check_of_no_target_is_wrong_use(original: Checkout) -> None:
     original.run("check", "--target", "py27-*").refused(2, "there is no target 'py27-*'")
 

@@ -2,8 +2,8 @@
 """Every documented command is run as in a fresh clone, or at least read by what would run it.
 
 A build is planned, and a container is described for another host: neither needs an engine. What a
-page shows of an output is compared. ``python -m bench --only first`` follows the README's first
-commands in earnest, on a bare machine.
+page shows of an output is compared. ``nox -s newcomer`` types the commands of README and of its
+readers' pages in earnest, on a bare machine.
 """
 
 from __future__ import annotations
