@@ -81,9 +81,13 @@ class Torch:
             UsageError: the release cannot be installed.
         """
         npu = self.install("torch_npu", f"torch_npu=={release}", alone=True)
+        # torch_npu looks beside torch for its files (GetAclConfigJsonPath in NpuSysCtrl.cpp).
+        beside = self.folder / "torch" / "torch_npu"
+        beside.symlink_to(npu / "torch_npu")
         try:
             return self._ran(program, npu)
         finally:
+            beside.unlink()
             for name in ("torch_npu", "host"):
                 shutil.rmtree(self.folder / name, ignore_errors=True)
 

@@ -50,13 +50,13 @@ def page(found: Mapping[str, native.Results], used: str) -> str:
     return f"{HEADING}Run on {used}.\n\n" + "\n".join(lines) + "\n"
 
 
-def measured(_options: argparse.Namespace, folder: Path) -> None:
+def measured(arguments: argparse.Namespace, folder: Path) -> None:
     """Run all pairs and write the page."""
     python = native.interpreter(PYTHON)
     if python is None:
         raise UsageError(f"this machine has no Python {PYTHON}: install it")
     here = platform.machine()
-    device = compiled(here, folder / "device")
+    device = arguments.device or compiled(here, folder / "device")
     sim = native.unpacked(archive.wheel(device, here), folder / "sim")
     found = {}
     for torch, torch_npu in PAIRS.items():
@@ -69,6 +69,7 @@ def measured(_options: argparse.Namespace, folder: Path) -> None:
 def main() -> int:
     """Run as a program."""
     options = argparse.ArgumentParser(prog="python -m conformance.usage", description=__doc__)
+    options.add_argument("--device", type=Path, help="what build.sh made; compiled when not given")
     return run_program(measured, options.parse_args())
 
 
