@@ -142,9 +142,9 @@ def _found(requirement: str, *options: str) -> _Found:
             f"{sys.executable} has a pip before 22.2: run 'python -m pip install --upgrade pip'."
         )
     if done.returncode:
-        said = done.stderr.strip().rpartition("\n")[2]
-        if "No matching distribution" in said:
-            said = "the index has none, or cannot be reached"
+        errors = re.findall(r"^ERROR: (.+?)\.?$", done.stderr, re.MULTILINE) or ["pip has failed"]
+        nowhere = "No matching distribution" in done.stderr
+        said = "the index has none, or cannot be reached" if nowhere else errors[0]
         here = f"Python {platform.python_version()} on {platform.machine()}"
         raise UnusableError(f"no {requirement} for {here}: {_shown(said)}.")
     metadata: dict[str, Any] = json.loads(done.stdout)["install"][0]["metadata"]

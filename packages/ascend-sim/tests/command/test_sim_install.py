@@ -109,7 +109,7 @@ class Venv:
         settings = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.folder),
-            "PIP_CONFIG_FILE": os.devnull,
+            "PIP_CONFIG_FILE": str(self.folder / "pip.conf"),
             "PIP_INDEX_URL": self.packages.as_uri(),
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         }
@@ -200,6 +200,18 @@ def test_what_pip_cannot_install(venv: Venv, indexes: Path, tmp_path: Path) -> N
     assert done.returncode == 6
     assert "No matching distribution found for filelock" in done.stderr
     assert done.stderr.endswith("ascend-sim: pip cannot install them: see above.\n")
+    assert venv.installed() == {}
+
+
+def test_constraints_of_the_user_s_hold(venv: Venv, indexes: Path) -> None:
+    limits = venv.folder / "limits"
+    limits.write_text("torch-npu<2.9\n")
+    (venv.folder / "pip.conf").write_text(f"[install]\nconstraint = {limits}\n")
+    done = venv.install("--torch", "2.9.0", "--wheels", str(indexes / "none"))
+    assert done.returncode == 6
+    assert done.stderr.startswith("ascend-sim: no torch_npu==2.9.0.* for Python ")
+    assert done.stderr.count("\n") == 1
+    assert "conflicting dependencies.\n" in done.stderr
     assert venv.installed() == {}
 
 
