@@ -11,7 +11,7 @@ from tests.workflow_jobs.published import ADVISORY, LOCK, TARGET, tags
 from tests.workflows.steps import MAIN
 
 _INDEX, _VULNERABILITIES = "update/package-index", "update/vulnerabilities"
-_OLD, _NEW = "torch_npu: 2.8.0.post3", "torch_npu: 2.8.0.post4"
+_OLD, _NEW = "torch_npu: 2.9.0.post7", "torch_npu: 2.9.0.post8"
 
 
 def nothing(_: Place) -> None:
@@ -50,7 +50,7 @@ def older(place: Place) -> None:
     assert text.count(_NEW) == 1
     matrix.write_text(text.replace(_NEW, _OLD), encoding="utf-8")
     lines = compat.read_text(encoding="utf-8").splitlines(keepends=True)
-    [row] = [line for line in lines if f"{{torch: 2.8.0, {_NEW}, cann: 9.0.0" in line]
+    [row] = [line for line in lines if f"{{torch: 2.9.0, {_NEW}, cann: 9.1.1" in line]
     compat.write_text("".join(lines).replace(row, row + row.replace(_NEW, _OLD)), encoding="utf-8")
 
 
@@ -73,7 +73,7 @@ def proposed(place: Place) -> None:
     """A pull request has the newer torch_npu."""
     assert _NEW in git(_server(place), "show", f"{_INDEX}:matrix.yaml")
     assert "matrix.yaml" in _changed(place, _INDEX)
-    assert "2.8.0.post4 is newer than 2.8.0.post3" in _request(place, _INDEX)
+    assert "2.9.0.post8 is newer than 2.9.0.post7" in _request(place, _INDEX)
 
 
 def edited(place: Place) -> None:
