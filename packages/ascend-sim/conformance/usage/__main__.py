@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m conformance.usage``: what people do with torch_npu, on the device, with four torches.
 
-Writes conformance/usage.md. Each torch is downloaded, a GB.
+Writes conformance/usage.md. Each torch is downloaded, a GB. torch_npu 2.13.0 aborts beside a torch
+for CUDA, so UV_FIND_LINKS must name a folder with the wheel of torch 2.13.0+cpu.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ HEADING = f"""\
 `nox -s usage` wrote this page. Each check is a small program as a stranger writes it
 (`conformance/usage`): what is computed must be as on the CPU, and an error as on the card. They run
 on `ascend-sim run --cards {CARDS}`, which refuses what a 910B refuses, with Python {PYTHON} and the
-torch of the package index.
+torch of the package index, but for 2.13.0: that torch_npu aborts beside a torch for CUDA (in
+registerDeviceConfigParserHook), and runs with the one for the CPU.
 
 """
 
