@@ -36,7 +36,7 @@ from cannery.image.content_key import LABEL
 from cannery.image.record import bases_labels, origin_labels
 from cannery.image.simulated import ARGUMENT as SIMULATED
 from cannery.image.simulated import LABEL as SIMULATED_LABEL
-from cannery.image.vendor_image import image_labels, vendor_stages
+from cannery.image.vendor_image import image_labels, vendor_contexts
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
@@ -55,8 +55,8 @@ class Assembly:
         """The build of one image, with the simulated files if those were ``made``.
 
         Raises:
-            ArtifactError, FileError: as ``check_artifacts`` and ``VendorImages.stages``.
-            EngineError, BuildError: as ``VendorImages.stages``; or a base is missing and can
+            ArtifactError, FileError: as ``check_artifacts`` and ``VendorImages.taking``.
+            EngineError, BuildError: as ``VendorImages.taking``; or a base is missing and can
                 neither be pulled nor bootstrapped.
         """
         folder = made.artifacts if made else self.options.artifacts
@@ -77,7 +77,7 @@ class Assembly:
         build = _image(self, ready, used, (folder, arguments, contexts))
         build = replace(build, apt_logins=self._apt_logins(ready.target, used))
         if ready.target.vendor_image:
-            build = replace(build, stages=self._vendor_images.stages(ready, build))
+            build = self._vendor_images.taking(ready, build)
         key = build.labels[LABEL]
         labels = origin_labels(key=key, commit=self._commit, origin=self._origin, created=now())
         return replace(build, labels={**build.labels, **labels})
@@ -158,7 +158,8 @@ def printed(project: Project, selection: Selection, options: BuildOptions, plann
         used = expected_bases(project, target, options, images)
         build = _image(assembly, ready, used, (folder, _sha_arguments(found), {}))
         if target.vendor_image:
-            build = replace(build, stages=vendor_stages(ready.layers, target.vendor_image))
+            contexts = {**build.contexts, **vendor_contexts(target.vendor_image)}
+            build = replace(build, contexts=contexts)
         builds.append(build)
     if not builds:
         console.say("nothing to build; --force prints all selected targets")
@@ -187,6 +188,8 @@ def _image(
             image_tag(each.id, simulate=simulate) for each in _related(target, assembly.matrix)
         ),
         dockerfile=folder / "Dockerfile",
+        # images/ has the Dockerfile that installs the vendor's packages.
+        text=ready.rendered.files["Dockerfile"] if target.vendor_image else "",
         folder=folder,
         platform=target.platform,
         contexts={**contexts, **own},

@@ -116,12 +116,17 @@ def make_plan(
 
 
 def _rendered(project: Project, renderer: Renderer, selection: Selection) -> Mapping[str, Rendered]:
-    """The rendered targets by their ids; their files are the same as on the disk."""
-    found = renderer.render_all(selection.targets)
+    """The rendered targets by their ids; their files are the same as on the disk.
+
+    Only the Dockerfile of a target whose CANN is taken out of an image is another.
+    """
+    committed = [replace(each, vendor_image="") for each in selection.targets]
+    found = renderer.render_all(committed)
     every = {path: text for one in found.values() for path, text in one.paths(project).items()}
     only = f" --target {selection.targets[0].id}" if len(found) == 1 else ""
     require_in_sync(project, compare(project, every), f"python build.py render{only}")
-    return found
+    taken = [each for each in selection.targets if each.vendor_image]
+    return {**found, **(renderer.render_all(taken) if taken else {})}
 
 
 def _shard(

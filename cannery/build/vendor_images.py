@@ -14,13 +14,13 @@ from cannery.common.errors import CanneryError
 from cannery.common.references import digest_in
 from cannery.common.sources import CannSource
 from cannery.engine.bake import BakeSettings, read_facts
-from cannery.image.bake_file import ImageBuild, StageBuild
+from cannery.image.bake_file import ImageBuild
 from cannery.image.vendor_image import (
     check_facts,
     image_of,
     left_out,
+    vendor_contexts,
     vendor_files,
-    vendor_stages,
 )
 from cannery.matrix.own_sources import at_mirrors
 from cannery.matrix.project import Project
@@ -53,14 +53,14 @@ def with_images(
 
 @dataclass(frozen=True, kw_only=True)
 class VendorImages:
-    """Makes the stages of CANN from images, each of which is looked at before it is used."""
+    """Finds the images that CANN is taken from, and looks at each before it is used."""
 
     project: Project
     options: BuildOptions
     settings: BakeSettings
 
-    def stages(self, ready: Ready, build: ImageBuild) -> dict[str, StageBuild]:
-        """The stages of CANN in ``build``, from the image of ``ready``.
+    def taking(self, ready: Ready, build: ImageBuild) -> ImageBuild:
+        """``build`` with the build contexts that it takes the CANN of ``ready`` from.
 
         Raises:
             ArtifactError: the image has another CANN, chip or platform, or is a stand-in.
@@ -74,8 +74,9 @@ class VendorImages:
         program = hashlib.sha256("".join(vendor_files().values()).encode()).hexdigest()
         name = f"{digest_in(reference)[7:19]}-{target.docker_arch}-{program[:8]}.json"
         kept = self.project.state / "vendor-images" / name
+        build = replace(build, contexts={**build.contexts, **vendor_contexts(found)})
         facts = read_facts(build, found, self.settings, kept)
         check_facts(target, found, facts, simulated=self.options.simulate)
         if sentence := left_out(facts):
             console.say(f"{target.id}: {sentence}")
-        return vendor_stages(ready.layers, found)
+        return build

@@ -29,9 +29,8 @@ from cannery.image.bake_file import (
     bake_names,
     cache_variables,
     stage_file,
-    stage_owners,
 )
-from cannery.image.vendor_image import FACTS, VendorFacts, facts_stage
+from cannery.image.vendor_image import FACTS, FACTS_STAGE, VendorFacts
 
 ENVIRONMENT = {
     # Newer versions need permission to read outside of the current folder.
@@ -161,7 +160,7 @@ class _BakeCall:
     def __post_init__(self) -> None:
         names = bake_names(build.id for build in self.builds)
         self._ids = {name: each for each, name in names.items()}
-        self._events = Events(self._ids, stage_owners(self.builds))
+        self._events = Events(self._ids)
         self._tails = {build.id: deque(maxlen=_TAIL) for build in self.builds}
         self._code = 0
 
@@ -280,8 +279,8 @@ def read_facts(
 ) -> VendorFacts:
     """What the image ``reference`` contains, which is pulled for it.
 
-    ``build`` is that of an image whose stage ``build`` has the programs. The facts are kept in the
-    file ``kept``, because the content of a digest never changes.
+    ``build`` is that of an image that takes CANN out of it. The facts are kept in the file
+    ``kept``, because the content of a digest never changes.
 
     Raises:
         BuildError: the image cannot be pulled or read.
@@ -293,9 +292,10 @@ def read_facts(
     index = source.index_url
     with tempfile.TemporaryDirectory(prefix="cannery-facts-") as folder:
         file, made = Path(folder) / "bake.json", Path(folder) / FACTS
-        stage = facts_stage(reference, Path(folder))
         apt = apt_settings([build], source, Path(folder))
-        text = stage_file(build, stage, ca=source.ca, index=bool(index), apt=apt)
+        text = stage_file(
+            build, (FACTS_STAGE, Path(folder)), ca=source.ca, index=bool(index), apt=apt
+        )
         file.write_text(text, encoding="utf-8")
         argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
         argv += ["--progress", "plain", "--file", str(file)]

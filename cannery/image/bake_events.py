@@ -21,9 +21,6 @@ _TIME = re.compile(r"T([0-9]+):([0-9]+):([0-9]+(?:\.[0-9]+)?)")
 _OPTIONAL = "importing cache manifest from "
 """The beginning of steps that read a cache. If one fails, the build continues."""
 
-_EXPORTING = "exporting to "
-"""The beginning of steps that write an image. What a further bake target writes is not wanted."""
-
 _WRITTEN = re.compile(r"(?:writing image|exporting (?:manifest|config)) (sha256:[0-9a-f]{64})")
 """BuildKit's message that an image, its manifest or its config was written."""
 
@@ -69,14 +66,10 @@ class _Steps:
 
 
 class Events:
-    """Turns lines into events, for the bake targets ``names``.
+    """Turns lines into events, for the bake targets ``names``."""
 
-    ``owners`` maps further bake targets to those of ``names`` that they are built for.
-    """
-
-    def __init__(self, names: Collection[str], owners: Mapping[str, str] | None = None) -> None:
+    def __init__(self, names: Collection[str]) -> None:
         self._targets = {name: _Steps() for name in names}
-        self._owners = {name: name for name in names} | dict(owners or {})
         self._open: list[str] = []
 
     def steps(self, target: str) -> tuple[int, int]:
@@ -148,11 +141,9 @@ class Events:
     def _named(self, name: str) -> tuple[str, str]:
         """The target and the step in a vertex's name, which contains only one target."""
         match = _NAME.fullmatch(name)
-        if match and match["first"] in self._owners:
-            if match["first"] not in self._targets and match["text"].startswith(_EXPORTING):
-                return "", name
+        if match and match["first"] in self._targets:
             inner = f"[{match['rest']}] " if match["rest"] else ""
-            return self._owners[match["first"]], inner + match["text"]
+            return match["first"], inner + match["text"]
         if len(self._targets) == 1 and name != "[internal] load local bake definitions":
             return next(iter(self._targets)), name
         return "", name

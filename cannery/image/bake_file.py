@@ -22,9 +22,6 @@ INTO_ENGINE = "type=docker,oci-mediatypes=true"
 """The output of an image. Docker's media types have none for zstd: an engine with the containerd
 image store cannot run an image with them that has a layer of a base or of a cache as zstd."""
 
-_BUILD = "build"
-"""The stage with the programs of the building machine."""
-
 _MARKED = re.compile(r"\\u0000(\w+)\\u0000")
 """Matches, in JSON, a name of a variable that stands for a secret."""
 
@@ -41,29 +38,13 @@ class Caches:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StageBuild:
-    """The stage ``target`` of ``dockerfile``, which another build uses in place of one of its own.
-
-    Its build context ``build`` is the stage of that name of the other build's Dockerfile, and
-    ``output`` the folder for its files, if they are wanted on this machine.
-    """
-
-    dockerfile: Path
-    target: str
-    contexts: Mapping[str, str] = field(default_factory=dict)
-    arguments: Mapping[str, str] = field(default_factory=dict)
-    output: Path | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class ImageBuild:
     """One image.
 
     ``tag`` is its tag in caches, ``related_tags`` are those of targets that share layers with it.
     ``contexts`` maps the names of build contexts to folders or other values that buildx accepts.
-    ``stages`` maps names of stages of its Dockerfile to those that are used in their place, and
-    ``anew`` leaves the cache unread. ``apt_logins`` are for apt in the build, as in
-    apt_auth.conf(5).
+    ``text`` replaces the text of ``dockerfile`` if it is not empty, and ``anew`` leaves the cache
+    unread. ``apt_logins`` are for apt in the build, as in apt_auth.conf(5).
     """
 
     id: str
@@ -75,7 +56,7 @@ class ImageBuild:
     contexts: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
-    stages: Mapping[str, StageBuild] = field(default_factory=dict)
+    text: str = ""
     anew: bool = False
     apt_logins: str = field(default="", repr=False)
 
@@ -106,39 +87,27 @@ def bake_file(
     names = bake_names(build.id for build in builds)
     secrets = _secrets(ca, apt, index=index)
     caches, variables = _with_variables(caches)
-    targets = {
-        names[build.id]: _target(names[build.id], build, caches, secrets) for build in builds
-    }
-    group = [*targets]
-    for build in builds:
-        targets |= _stages(names[build.id], build, build.stages, secrets)
-    return _text(group, targets, variables)
+    targets = {names[build.id]: _target(build, caches, secrets) for build in builds}
+    return _text([*targets], targets, variables)
 
 
 def stage_file(
-    build: ImageBuild, stage: StageBuild, *, ca: Path | None, index: bool, apt: Path | None = None
+    build: ImageBuild,
+    wanted: tuple[str, Path],
+    *,
+    ca: Path | None,
+    index: bool,
+    apt: Path | None = None,
 ) -> str:
-    """The text of a file that writes the files of ``stage`` into its folder ``output``.
+    """The text of a file that writes the files of a stage of ``build`` into a folder.
 
-    ``stage`` uses the stage ``build`` of ``build``. The rest is as in ``bake_file``.
+    ``wanted`` are the stage and the folder. The rest is as in ``bake_file``.
     """
+    stage, folder = wanted
     [name] = bake_names([build.id]).values()
-    targets = _stages(name, build, {"files": stage}, _secrets(ca, apt, index=index))
-    wanted = _stage_name(name, "files")
-    targets[wanted]["output"] = [f"type=local,dest={stage.output}"]
-    return _text([wanted], targets)
-
-
-def stage_owners(builds: Iterable[ImageBuild]) -> dict[str, str]:
-    """The bake names of the stages that are used in place of others, each to that of its image."""
-    builds = [*builds]
-    names = bake_names(build.id for build in builds)
-    return {
-        _stage_name(names[build.id], stage): names[build.id]
-        for build in builds
-        if build.stages
-        for stage in (_BUILD, *build.stages)
-    }
+    secrets = _secrets(ca, apt, index=index)
+    found = {**_common(build), "target": stage, "output": [f"type=local,dest={folder}"]}
+    return _text([name], {name: found | ({"secret": secrets} if secrets else {})})
 
 
 def _text(group: list[str], targets: Mapping[str, Any], variables: Iterable[str] = ()) -> str:
@@ -177,48 +146,21 @@ def _secrets(ca: Path | None, apt: Path | None, *, index: bool) -> list[str]:
     return [*secrets, *([f"id=index,env={INDEX_VARIABLE}"] if index else [])]
 
 
-def _stage_name(name: str, stage: str) -> str:
-    # Not a name of bake_names, in which a dot becomes one underscore.
-    return f"{name}__{stage}"
-
-
-def _stages(
-    name: str, build: ImageBuild, stages: Mapping[str, StageBuild], secrets: list[str]
-) -> dict[str, dict[str, Any]]:
-    """The targets of ``stages``, and of the stage ``build`` that all of them use."""
-    if not stages:
-        return {}
-    first = {**_common(build, build.dockerfile), "args": dict(build.arguments), "target": _BUILD}
-    found = {_stage_name(name, _BUILD): first | ({"secret": secrets} if secrets else {})}
-    for stage, each in stages.items():
-        contexts = {_BUILD: f"target:{_stage_name(name, _BUILD)}", **each.contexts}
-        found[_stage_name(name, stage)] = {
-            **_common(build, each.dockerfile),
-            "context": str(each.dockerfile.parent),
-            "contexts": contexts,
-            "args": dict(each.arguments),
-            "target": each.target,
-        }
-    # Without an output, an engine's own builder would store each of them as an image.
-    return {name: {**each, "output": ["type=cacheonly"]} for name, each in found.items()}
-
-
-def _common(build: ImageBuild, dockerfile: Path) -> dict[str, Any]:
+def _common(build: ImageBuild) -> dict[str, Any]:
+    inline = {"dockerfile-inline": build.text}
     return {
         "context": str(build.folder),
-        "dockerfile": str(dockerfile),
+        **(inline if build.text else {"dockerfile": str(build.dockerfile)}),
         "contexts": dict(build.contexts),
+        "args": dict(build.arguments),
         "platforms": [build.platform],
         "attest": ["type=provenance,disabled=true"],
     }
 
 
-def _target(name: str, build: ImageBuild, caches: Caches, secrets: list[str]) -> dict[str, Any]:
-    contexts = {stage: f"target:{_stage_name(name, stage)}" for stage in build.stages}
+def _target(build: ImageBuild, caches: Caches, secrets: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {
-        **_common(build, build.dockerfile),
-        "contexts": {**build.contexts, **contexts},
-        "args": dict(build.arguments),
+        **_common(build),
         "labels": dict(build.labels),
         "output": [INTO_ENGINE],
     }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """CANN out of an image of the vendor's: whether it is what a target needs, and how it is built.
 
-``vendor/Dockerfile`` makes the layers of CANN from such an image, and reads what it contains.
+The Dockerfile of such a target makes the layers of CANN with ``vendor/take-cann``, which also reads
+what an image contains.
 """
 
 from __future__ import annotations
@@ -17,17 +18,18 @@ from cannery.common.outside import parse_json
 from cannery.common.references import digest_in
 from cannery.common.sources import CannSource
 from cannery.fetch.needed_files import cann_files
-from cannery.image.bake_file import StageBuild
-from cannery.image.layers import Layer, LayerKind
 
 FOLDER = Path(__file__).parent / "vendor"
-"""The build context of the Dockerfile that takes CANN out of an image."""
+"""The build context with the program that takes CANN out of an image."""
 
-FILES = ("Dockerfile", "take-cann")
-"""The files in it."""
+PROGRAM = "take-cann"
+"""The program, and the name of its build context."""
+
+FACTS_STAGE = "facts"
+"""The stage that writes ``FACTS``."""
 
 FACTS = "facts.json"
-"""The file that its stage ``facts`` writes."""
+"""The file that says what an image contains."""
 
 LABEL = "io.cannery.cann-image"
 """The label with the reference of the image that CANN was taken from."""
@@ -47,7 +49,7 @@ def image_labels(target: Target) -> dict[str, str]:
 
 def vendor_files() -> dict[str, str]:
     """Name to text of the files of ``FOLDER``, as the content key has them."""
-    return {f"vendor/{name}": (FOLDER / name).read_text(encoding="utf-8") for name in FILES}
+    return {f"vendor/{PROGRAM}": (FOLDER / PROGRAM).read_text(encoding="utf-8")}
 
 
 def image_of(
@@ -164,29 +166,6 @@ def left_out(facts: VendorFacts) -> str:
     return f"left out, because containers get the host's driver: {paths}"
 
 
-def vendor_stages(layers: Iterable[Layer], reference: str) -> dict[str, StageBuild]:
-    """The stages of CANN's layers, each made from the image ``reference``."""
-    return {
-        layer.stage: StageBuild(
-            dockerfile=FOLDER / "Dockerfile",
-            target="taken",
-            contexts=_contexts(reference),
-            arguments={"COMPONENT": layer.name},
-        )
-        for layer in layers
-        if layer.kind is LayerKind.CANN
-    }
-
-
-def facts_stage(reference: str, output: Path) -> StageBuild:
-    """The stage that writes ``FACTS`` about the image ``reference`` into the folder ``output``."""
-    return StageBuild(
-        dockerfile=FOLDER / "Dockerfile",
-        target="facts",
-        contexts=_contexts(reference),
-        output=output,
-    )
-
-
-def _contexts(reference: str) -> dict[str, str]:
-    return {"vendor": f"docker-image://{reference}"}
+def vendor_contexts(reference: str) -> dict[str, str]:
+    """The build contexts from which a Dockerfile takes CANN out of the image ``reference``."""
+    return {PROGRAM: str(FOLDER), "vendor": f"docker-image://{reference}"}

@@ -45,7 +45,7 @@ class Vendor:
         return references[0]
 
     def read(self, build: ImageBuild, reference: str, _: object, kept: Path) -> VendorFacts:
-        assert not build.stages
+        assert build.contexts["vendor"] == f"docker-image://{reference}"
         assert reference == self.asked[0]
         assert kept.parent.name == "vendor-images"
         return self.facts
@@ -94,10 +94,10 @@ def test_the_image_replaces_the_stages_of_cann(
     vendor.facts = replace(vendor.facts, driver=["usr/local/Ascend/driver"])
     vendor.run("image")
     [build] = vendor.builds
-    assert [each.arguments["COMPONENT"] for each in build.stages.values()] == [*TAKEN]
-    assert {each.contexts["vendor"] for each in build.stages.values()} == {
-        f"docker-image://{IMAGE}"
-    }
+    taken = [f"take-cann layer /vendor {each}; " for each in TAKEN]
+    assert all(each in build.text for each in taken)
+    assert "install-cann toolkit" not in build.text
+    assert build.contexts["vendor"] == f"docker-image://{IMAGE}"
     assert build.labels[LABEL] == IMAGE
     assert not {"TOOLKIT_SHA256", "KERNELS_SHA256", "NNAL_SHA256"} & build.arguments.keys()
     said = capsys.readouterr().err
@@ -118,7 +118,7 @@ def test_mirrors_of_its_registry_are_asked_first(vendor: Vendor) -> None:
     vendor.run("image")
     assert vendor.asked == [MIRROR, IMAGE]
     [build] = vendor.builds
-    assert build.stages["layer-toolkit"].contexts["vendor"] == f"docker-image://{MIRROR}"
+    assert build.contexts["vendor"] == f"docker-image://{MIRROR}"
     # The same image from elsewhere is the same input.
     assert build.labels[LABEL] == IMAGE
 

@@ -11,7 +11,6 @@ import pytest
 
 from cannery.engine.builder import CANN_STEPS, Builder, CacheRecord, forget_cann, records
 from cannery.image.render import Renderer
-from cannery.image.vendor_image import vendor_files
 from cannery.matrix.project import Project
 from tests.policy.dockerfile import parse
 from tests.unit.matrices import CHECKOUT
@@ -93,9 +92,18 @@ def test_the_steps_of_dockerfiles_that_are_meant(*, emulated: bool) -> None:
         assert found == expected | (components if emulated else set())
 
 
-def test_the_step_that_takes_cann_out_of_an_image_is_meant() -> None:
-    runs = [each for each in parse(vendor_files()["vendor/Dockerfile"]) if each.word == "RUN"]
-    assert [each.stage for each in runs if CANN_STEPS.search(each.rest)] == ["taken"]
+def test_the_steps_that_take_cann_out_of_an_image_are_meant() -> None:
+    project = Project(root=CHECKOUT)
+    target = replace(
+        project.matrix().targets["py39-torch231-cann8t39"], vendor_image=f"x@sha256:{'0' * 64}"
+    )
+    text = Renderer(project).render(target).files["Dockerfile"]
+    runs = [each for each in parse(text) if each.word == "RUN"]
+    assert [each.stage for each in runs if CANN_STEPS.search(each.rest)] == [
+        "layer-toolkit",
+        "layer-kernels",
+        "layer-nnal",
+    ]
 
 
 def test_the_records_of_a_cache() -> None:

@@ -14,15 +14,15 @@ from cannery.common.errors import ArtifactError
 from cannery.common.model import Target
 from cannery.common.sources import Address, CannSource
 from cannery.fetch.needed_files import cann_files, needed_files
-from cannery.image.bake_file import Caches, ImageBuild, bake_file, stage_file, stage_owners
+from cannery.image.bake_file import Caches, ImageBuild, bake_file, stage_file
 from cannery.image.content_key import KeyInputs
 from cannery.image.layers import layers_of
 from cannery.image.vendor_image import (
+    FACTS_STAGE,
     VendorFacts,
     check_facts,
-    facts_stage,
     image_of,
-    vendor_stages,
+    vendor_contexts,
 )
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.schema import parse_matrix
@@ -221,47 +221,31 @@ def build() -> ImageBuild:
         id="a.b",
         tag="a.b",
         dockerfile=folder / "Dockerfile",
+        text="FROM ${X}",
         folder=folder,
         platform="linux/arm64",
-        contexts={"cannery": "/context"},
+        contexts={"cannery": "/context", **vendor_contexts(IMAGE)},
         arguments={"BUILD_IMAGE": "debian"},
-        stages=vendor_stages(layers_of(PLAIN, parse_lock("")), IMAGE),
     )
 
 
-def test_the_stages_of_cann_are_built_by_another_dockerfile() -> None:
-    one = build()
-    found = json.loads(bake_file([one], Caches(), ca=Path("/ca.pem"), index=False))
-    assert found["group"]["default"]["targets"] == ["a_b"]
-    stages = {name: f"a_b__{name}" for name in one.stages}
-    assert {*found["target"]} == {"a_b", "a_b__build", *stages.values()}
-    main, first = found["target"]["a_b"], found["target"]["a_b__build"]
-    assert main["contexts"] == {
-        "cannery": "/context",
-        **{name: f"target:{made}" for name, made in stages.items()},
-    }
-    assert (first["target"], first["args"]) == ("build", {"BUILD_IMAGE": "debian"})
-    assert first["secret"] == main["secret"] == ["id=ca,src=/ca.pem"]
-    components = []
-    for name in stages.values():
-        stage = found["target"][name]
-        assert stage["contexts"]["build"] == "target:a_b__build"
-        assert stage["contexts"]["vendor"] == f"docker-image://{IMAGE}"
-        assert (Path(stage["context"]) / "take-cann").is_file()
-        assert (stage["target"], stage["output"]) == ("taken", ["type=cacheonly"])
-        assert stage["platforms"] == ["linux/arm64"]
-        components.append(stage["args"]["COMPONENT"])
-    assert components == ["toolkit", "kernels", "nnal"]
-    owners = stage_owners([one, replace(one, id="c", stages={})])
-    assert owners == dict.fromkeys(("a_b__build", *stages.values()), "a_b")
+def test_the_dockerfile_that_takes_cann_is_in_the_bake_file() -> None:
+    found = json.loads(bake_file([build()], Caches(), ca=Path("/ca.pem"), index=False))
+    # A bake target that uses results of another would lose the session of that one's contexts.
+    assert {*found["target"]} == {"a_b"}
+    main = found["target"]["a_b"]
+    assert main["dockerfile-inline"] == "FROM $${X}"
+    assert "dockerfile" not in main
+    contexts = main["contexts"]
+    assert contexts["vendor"] == f"docker-image://{IMAGE}"
+    assert (Path(contexts["take-cann"]) / "take-cann").is_file()
 
 
 def test_the_facts_are_written_into_a_folder() -> None:
-    plain = replace(build(), stages={})
-    text = stage_file(plain, facts_stage(IMAGE, Path("/out")), ca=None, index=True)
-    found = json.loads(text)
-    [wanted] = found["group"]["default"]["targets"]
-    assert found["target"][wanted]["output"] == ["type=local,dest=/out"]
-    assert found["target"][wanted]["target"] == "facts"
-    assert found["target"]["a_b__build"]["output"] == ["type=cacheonly"]
-    assert found["target"]["a_b__build"]["secret"] == ["id=index,env=CANNERY_INDEX_URL"]
+    text = stage_file(build(), (FACTS_STAGE, Path("/out")), ca=None, index=True)
+    found = json.loads(text)["target"]
+    assert {*found} == {"a_b"}
+    assert found["a_b"]["output"] == ["type=local,dest=/out"]
+    assert found["a_b"]["target"] == "facts"
+    assert found["a_b"]["args"] == {"BUILD_IMAGE": "debian"}
+    assert found["a_b"]["secret"] == ["id=index,env=CANNERY_INDEX_URL"]
