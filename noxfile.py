@@ -240,9 +240,8 @@ def engine(session: nox.Session) -> None:
     """Tests with an engine, and negative controls; uses the images that 'image' builds."""
     # -rs: what is not run here is said.
     arguments = ["--quiet", "-rs", "--durations=10", *CORES, "loadfile"]
-    arguments += [*(f"--ignore={each}" for each in OTHER_MACHINES), "-m", "not long"]
-    folders = ("tests/engine", "tests/faults", "tests/newcomer")
-    session.run("pytest", *arguments, *folders, *session.posargs)
+    arguments += [f"--ignore={each}" for each in OTHER_MACHINES]
+    session.run("pytest", *arguments, "tests/engine", "tests/faults", *session.posargs)
 
 
 @nox.session
