@@ -122,6 +122,12 @@ def _is_about(finding: Finding, found: Found) -> bool:
         return False
     if finding.component == "kernels" and found.cann and not found.cann.operators:
         return False
+    # Both have keys of their own in matrix.yaml; in an image, they are there already.
+    if finding.key == "requirements" and normal_name(finding.component) in (
+        "apex",
+        "triton-ascend",
+    ):
+        return False
     # A requirement that is missing in matrix.yaml; in an image, that the package is not there.
     is_missing = finding.key == "requirements" and finding.verdict is Verdict.FORBIDDEN
     return not (is_missing and normal_name(finding.component) not in found.versions)
