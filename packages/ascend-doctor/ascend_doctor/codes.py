@@ -32,6 +32,7 @@ FAMILIES = (
     ("EJ", "HCCP, the network of the cards"),
     ("EK", "profiling"),
     ("EL", "driver"),
+    ("EM", "queue schedule"),
     ("EO", "compression of models"),
     ("EP", "dump"),
     ("EZ", "operators (aclnn)"),

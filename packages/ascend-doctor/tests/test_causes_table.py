@@ -76,6 +76,17 @@ def test_every_code_has_a_source_with_a_date() -> None:
         assert family(code.code), code
 
 
+@pytest.mark.parametrize(
+    ("code", "of"),
+    [
+        *(("EM9001", "queue schedule"), ("E76002", "operator compiler"), ("E30008", "AI CPU")),
+        *(("507018", "card"), ("107003", "runtime"), ("161002", "operator"), ("DRV:87", "driver")),
+    ],
+)
+def test_what_a_code_belongs_to(code: str, of: str) -> None:
+    assert of in family(code)
+
+
 def test_every_code_of_a_cause_is_in_the_catalogue() -> None:
     codes = [code for cause in causes().values() for code in cause.codes]
     assert len({*codes}) == len(codes)
