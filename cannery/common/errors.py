@@ -198,6 +198,11 @@ def some_of(names: Sequence[str], limit: int) -> str:
     return ", ".join(names[:limit]) + (f" and {more:,} more" if more > 0 else "")
 
 
+def enumerated(names: Sequence[str]) -> str:
+    """``names`` as in a sentence: "a", "a and b" or "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
 def counted(count: int, noun: str) -> str:
     """``count`` of what the singular ``noun`` names, as "1 target" or "2 targets"."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")

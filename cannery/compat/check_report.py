@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cannery.common.clock import days_between
 from cannery.common.columns import fold
-from cannery.common.errors import counted
+from cannery.common.errors import counted, enumerated
 from cannery.compat.check_document import (
     FindingDocument,
     RowDocument,
@@ -84,9 +84,9 @@ def _disagreements(judged: Judged) -> Iterator[str]:
     if targets:
         ranked = sorted(targets.items(), key=lambda item: (-item[1], item[0]))
         parts = [f"{component} ({counted(number, 'target')})" for component, number in ranked]
-        listed = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
         yield (
-            f"Sources disagree on {listed}. To see what each says: python build.py explain TARGET"
+            f"Sources disagree on {enumerated(parts)}. "
+            "To see what each says: python build.py explain TARGET"
         )
 
 

@@ -54,15 +54,13 @@ def propose(
     if name in targets:
         fix = f"Build it: python build.py build {name}; or choose another id with --id."
         raise UsageError(Problem(what=f"target {name} exists already.", fix=fix))
-    chip = "" if options.chip == USUAL_CHIP else f" for {options.chip}"
     lines = [
         f"{name}:",
-        f"  summary: PyTorch {found.torch} on CANN {cann}, Python {options.minor}{chip}",
         f"  platform: {_PLATFORMS[options.machine]}",
         f"  base: {base}",
         f"  python: {python}",
         f"  cann: {cann}",
-        *([f"  chip: {options.chip}"] if chip else []),
+        *([] if options.chip == USUAL_CHIP else [f"  chip: {options.chip}"]),
         f"  torch: {found.torch}",
         f"  torch_npu: {found.torch_npu}",
     ]

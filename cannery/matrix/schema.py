@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cannery.common.bases import Base
-from cannery.common.errors import did_you_mean
+from cannery.common.errors import did_you_mean, enumerated
 from cannery.common.extras import BESIDE_TORCH, EXTRAS, HCCL_TEST, PAIRED, TRITON_ASCEND
 from cannery.common.model import Application, Flavour, Target
 from cannery.common.yaml_limits import read_limited
@@ -176,7 +176,7 @@ def _target(
     cann = choose_cann(section, definitions, texts["platform"], facts)
     wheels = _wheels(section, definitions, facts)
     if not texts["summary"]:
-        texts["summary"] = _summary(section, wheels, cann)
+        texts["summary"] = _summary(section, texts, wheels, cann)
     leave_out = _leave_out(section, definitions)
     section.done()
     if base is None or python is None or cann is None or definitions.build_base is None:
@@ -247,16 +247,29 @@ def _texts(section: Section) -> dict[str, Any]:
     }
 
 
-def _summary(section: Section, wheels: Mapping[str, Any], cann: CannChoice | None) -> str:
-    """The summary of a target that has none of its own: its application, torch and CANN."""
+def _summary(
+    section: Section, texts: Mapping[str, Any], wheels: Mapping[str, Any], cann: CannChoice | None
+) -> str:
+    """The summary of a target without one of its own: what it has, on which CANN, for which chip."""
     application, torch = wheels["application"], wheels["torch"]
     first = application.title if application else torch and f"PyTorch {torch}"
     # A torch that is wrong has been told.
     if not first and section.take("summary", required=False) is None and "torch" not in section:
         fix = "Add it. It follows from torch or from the title of the application."
         section.problems.add(section.node, f"{section.name} has no 'summary'.", fix)
+    if not application and (companions := _companions(texts, wheels)):
+        first += f" with {enumerated(companions)}"
     second = f"PyTorch {torch} and " if application and torch else ""
-    return f"{first} on {second}CANN {cann.toolkit.version if cann else ''}"
+    on = f" on {second}CANN {cann.toolkit.version} for {cann.chip.upper()}" if cann else ""
+    return f"{first}{on}{' without a compiler' if texts['without_compiler'] else ''}"
+
+
+def _companions(texts: Mapping[str, Any], wheels: Mapping[str, Any]) -> list[str]:
+    """What a target without an application has beside torch and torch_npu, as people call it."""
+    found = ["apex"] if wheels["apex"] else []
+    found += [name.replace("_", "-") for name in wheels["extras"]]
+    found += [f"DeepSpeed {wheels['deepspeed']}"] if wheels["deepspeed"] else []
+    return found + (["the HCCL tests"] if texts["hccl_test"] else [])
 
 
 def _cann(choice: CannChoice) -> dict[str, Any]:

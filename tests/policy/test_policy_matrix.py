@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -180,7 +181,15 @@ def test_every_vendor_file_says_where_it_comes_from(target: Target) -> None:
 
 
 def test_the_summary_fits_a_label_and_a_line(target: Target) -> None:
-    assert re.fullmatch(r'[^"\\$\n]{10,100}', target.summary)
+    assert re.fullmatch(r'[^"\\$\n]{10,120}', target.summary)
+
+
+def test_targets_that_differ_in_what_they_have_say_so(project: Project) -> None:
+    alike = Counter(
+        (target.summary, target.platform, target.base.name, target.python.name)
+        for target in project.matrix().targets.values()
+    )
+    assert [each for each, count in alike.items() if count > 1] == []
 
 
 def test_the_targets_of_the_seed_are_there(project: Project) -> None:

@@ -62,6 +62,22 @@ def test_what_a_good_matrix_says(tmp_path: Path) -> None:
     assert (bare.cann.interim, bare.cann.nearest_public) == (True, "8.0.RC3")
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("", "PyTorch 2.3.1 with apex and DeepSpeed 0.15.0 on CANN 8.0.RC2 for 910B"),
+        (
+            "    ray: 2.48.0\n    hccl_test: true\n",
+            "with apex, ray, DeepSpeed 0.15.0 and the HCCL tests on",
+        ),
+        ("    flavour: runtime\n", "on CANN 8.0.RC2 for 910B without a compiler"),
+    ],
+)
+def test_a_summary_says_what_a_target_has(more: str, said: str) -> None:
+    text = edited("    summary: everything there is\n", more)
+    assert said in parse_matrix(text, "matrix.yaml").targets["full"].summary
+
+
 def test_versions_stay_as_they_are_written() -> None:
     text = edited("glibc: 2.31", "glibc: 2.30")
     assert parse_matrix(text, "matrix.yaml").targets["full"].base.glibc == "2.30"
