@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from packaging.version import InvalidVersion, Version
 from cannery.common.bases import Base, Distribution, PackageManager, Python, PythonSource
 from cannery.common.cann import CannPackages, CannRelease, Layout
 from cannery.common.errors import Span
+from cannery.common.extras import EXTRAS
 from cannery.common.model import MACHINE_OF, Target
 from cannery.common.sources import File
 from cannery.common.specifiers import normal_name
@@ -122,12 +124,6 @@ def _is_about(finding: Finding, found: Found) -> bool:
         return False
     if finding.component == "kernels" and found.cann and not found.cann.operators:
         return False
-    # Both have keys of their own in matrix.yaml; in an image, they are there already.
-    if finding.key == "requirements" and normal_name(finding.component) in (
-        "apex",
-        "triton-ascend",
-    ):
-        return False
     # A requirement that is missing in matrix.yaml; in an image, that the package is not there.
     is_missing = finding.key == "requirements" and finding.verdict is Verdict.FORBIDDEN
     return not (is_missing and normal_name(finding.component) not in found.versions)
@@ -221,6 +217,7 @@ def as_target(
         torch_index=_INDEX,
         torch_npu=torch_npu_version(found, compat),
         deepspeed=_public(found.versions.get("deepspeed", "")),
+        extras=dict(_installed(found, EXTRAS)),
         requirements=tuple(_requirements(found, compat)),
         span=Span(file=config.reference, line=1, column=1),
     )
@@ -275,14 +272,21 @@ def _public(text: str) -> str:
 
 
 def _requirements(found: Found, compat: Compat) -> Iterator[str]:
-    """Each installed package that some row is about, as a requirement for its version."""
+    """Each installed package that some row is about, as a requirement for its version.
+
+    Without those for which a target has keys of their own, which its other fields name.
+    """
     named = {normal_name(row.package) for row in compat.packages}
     for row in compat.packages:
         for condition in (row.when.requirement, row.when.without):
             named |= {normal_name(condition.name)} if condition else set()
-    for name in sorted(named | {"mindspore", "triton-ascend", "vllm-ascend"}):
-        try:
-            version = Version(found.versions.get(name, ""))
-        except InvalidVersion:
-            continue
-        yield f"{name}=={version}"
+    named |= {"mindspore", "vllm-ascend"}
+    others = sorted(named - {"apex", *EXTRAS.values()})
+    return (f"{name}=={version}" for name, version in _installed(found, {n: n for n in others}))
+
+
+def _installed(found: Found, packages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Those of ``packages``, name to package, that are installed, with their versions."""
+    for name, package in packages.items():
+        with suppress(InvalidVersion):
+            yield name, str(Version(found.versions.get(package, "")))

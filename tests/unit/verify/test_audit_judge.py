@@ -150,6 +150,14 @@ def test_triton_below_triton_ascend() -> None:
     assert not {"packages/triton", "compat/triton"} & results(found).keys()
 
 
+def test_triton_ascend_beside_a_pair_that_no_source_has_it_with() -> None:
+    found = found_with(distributions=dists(triton_ascend="3.2.1"))
+    result = results(found)["compat/triton-ascend"]
+    assert result.standing is Standing.UNKNOWN
+    assert "'triton-ascend==3.2.1' is not known to go with torch_npu 2.3.1" in result.text
+    assert "matrix" not in result.text + result.fix
+
+
 @pytest.mark.parametrize(
     ("config", "chip", "by"),
     [
