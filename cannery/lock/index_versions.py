@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 
 from packaging.requirements import InvalidRequirement
 from packaging.version import InvalidVersion, Version
@@ -52,39 +53,56 @@ def ask(questions: Iterable[Question], source: PackageIndex) -> dict[Question, f
     asked = [*questions]
     packages = sorted({each.package for each in asked})
     console.say(f"asking the package index for {', '.join(packages)}")
-    with workers(_AT_ONCE) as give:
-        given = [give(partial(_ask, source=source), each) for each in asked]
-    found = [each.result() for each in given]
-    answers = {each: versions for each, (versions, _) in zip(asked, found, strict=True)}
-    said = {each.package: reason for each, (_, reason) in zip(asked, found, strict=True)}
-    for package, reason in said.items():
-        if not any(answers[each] for each in answers if each.package == package):
-            raise EngineError(
-                Problem(
-                    what=f"the package index does not have {package}. pip says:\n{reason}\n",
-                    fix="Check --index-url and 'pip config list'.",
-                )
-            )
-    return answers
+    try:
+        with workers(_AT_ONCE) as give:
+            given = [give(partial(_ask, source=source), each) for each in asked]
+    except EngineError:
+        # Which question fails first is chance.
+        errors = [each.exception() for each in given if not each.cancelled()]
+        found = [each.problems for each in errors if isinstance(each, EngineError)]
+        raise EngineError(_with_one_fix(chain.from_iterable(found))) from None
+    results = dict(zip(asked, (each.result() for each in given), strict=True))
+    there = {each.package for each, (versions, _) in results.items() if versions}
+    lacking = {q.package: said for q, (_, said) in results.items() if q.package not in there}
+    if lacking:
+        fix = "Check --index-url and 'pip config list'."
+        lines = [
+            f"the package index does not have {package}. pip says:\n{said}\n"
+            for package, said in lacking.items()
+        ]
+        raise EngineError(Problem(what="".join(lines), fix=fix))
+    return {each: versions for each, (versions, _) in results.items()}
+
+
+def _with_one_fix(problems: Iterable[Problem]) -> list[Problem]:
+    """``problems``, those that one thing mends as one."""
+    by_fix: dict[str, dict[str, None]] = {}
+    for each in problems:
+        by_fix.setdefault(each.fix, {})[each.what] = None
+    return [Problem(what="".join(whats), fix=fix) for fix, whats in by_fix.items()]
 
 
 def _ask(question: Question, source: PackageIndex) -> tuple[frozenset[Version], str]:
-    """The versions, and the warnings of pip."""
+    """The versions, and the warnings of pip.
+
+    Raises:
+        EngineError: pip is missing, or cannot list them.
+    """
     code, said = run(_argv(question), capture=True, env=_environment(source))
     if "No module named pip" in said:
         what = f"{sys.executable} has no pip."
         raise EngineError(Problem(what=what, fix="'bash setup.sh' installs it."))
     failed = _FAILED.findall(said)
-    if reasons := [f"{url}: {why}" for url, why in failed if not why.startswith(_NOT_THERE)]:
-        # Even if another index has answered, because this one may have newer versions.
-        lines = "\n".join(reasons)
-        raise EngineError(
-            Problem(
-                what=f"the package index cannot be read. pip says:\n{lines}\n",
-                fix="Check the network, the proxy and --index-url; "
-                "name a file with your own certificates with --ca.",
-            )
-        )
+    # Even if another index has answered, because this one may have newer versions.
+    unread = [
+        f"the package index cannot be read: {url}: {why}\n"
+        for url, why in failed
+        if not why.startswith(_NOT_THERE)
+    ]
+    if unread:
+        fix = "Check the network, the proxy and --index-url; "
+        fix += "name a file with your own certificates with --ca."
+        raise EngineError([Problem(what=each, fix=fix) for each in unread])
     found = _FOUND.search(said)
     complaints = [f"{url}: {why}" for url, why in failed] + _WARNED.findall(said)
     if code and "No matching distribution found" not in said:
