@@ -250,7 +250,7 @@ def _texts(section: Section) -> dict[str, Any]:
 def _summary(
     section: Section, texts: Mapping[str, Any], wheels: Mapping[str, Any], cann: CannChoice | None
 ) -> str:
-    """The summary of a target without one of its own: what it has, on which CANN, for which chip."""
+    """The summary of a target without one of its own: its contents, CANN and chip."""
     application, torch = wheels["application"], wheels["torch"]
     first = application.title if application else torch and f"PyTorch {torch}"
     # A torch that is wrong has been told.

@@ -61,10 +61,8 @@ def test_new_knows_the_targets_of_families(original: Checkout) -> None:
         "new", "--python", "3.9", "--torch", "2.1.0", "--cann", "8.0.RC2", "--write"
     )
     done.accepted("or add another one with --id NAME")
-    assert (
-        done.out
-        == "you have it: py39-torch210-cann8rc2 (PyTorch 2.1.0 with apex and DeepSpeed 0.14.3 on CANN 8.0.RC2 for 910B)\n"
-    )
+    summary = "PyTorch 2.1.0 with apex and DeepSpeed 0.14.3 on CANN 8.0.RC2 for 910B"
+    assert done.out == f"you have it: py39-torch210-cann8rc2 ({summary})\n"
     taken = ("--python", "3.11", "--id", "py311-torch290-cann910-a3")
     original.run("new", *taken, "--write").refused(2, "target py3")
     assert original.state() == before
