@@ -104,8 +104,9 @@ class Outputs:
         ]
         if self._kept(self._before) != self._kept(after):
             return True
-        old = of_definitions(self._stock, self._before.definitions, changed)
-        new = of_definitions(self._stock, after.definitions, changed)
+        targets = [*self._before.targets.values()]
+        old = of_definitions(targets, self._before.definitions, changed)
+        new = of_definitions(targets, after.definitions, changed)
         return [self._listed(each) for each in old] != [self._listed(each) for each in new]
 
     def _proposed(self, compat: Compat) -> list[str]:

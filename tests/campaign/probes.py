@@ -9,7 +9,7 @@ and for one just below and just above it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -18,12 +18,27 @@ from packaging.version import Version
 from cannery.common.bases import Base, Python
 from cannery.common.cann import CannPackages, CannRelease, Layout
 from cannery.common.cann_version import CannRange, CannVersion
-from cannery.common.model import MACHINE_OF, Target
+from cannery.common.model import MACHINE_OF, Application, Target
 from cannery.common.sources import File
 from cannery.common.wheels import VendorWheel
 from cannery.compat import facts
 from cannery.matrix.definitions import Definitions
 from cannery.matrix.distributions import load_distributions
+
+_ASKING = Application(
+    name="asking",
+    component="asking",
+    version="",
+    requirements=(),
+    overrides=(),
+    sdists=(),
+    wheels={},
+    packages=(),
+    environment={},
+    sources=(),
+    ports=(),
+    volumes={},
+)
 
 _PLATFORMS = {machine: f"linux/{arch}" for arch, machine in MACHINE_OF.items()}
 _MOST = 60
@@ -165,19 +180,29 @@ def made_release(version: str, chip: str, asked: Mapping[str, str]) -> CannRelea
     )
 
 
-def of_definitions(stock: Target, new: Definitions, names: Iterable[str]) -> list[Target]:
+def of_definitions(
+    targets: Sequence[Target], new: Definitions, names: Iterable[str]
+) -> list[Target]:
     """Targets that use the definitions ``names``, each a kind and a name, as ``new`` has them."""
     found: list[Target] = []
     for kind, _, name in (each.partition(" ") for each in names):
         value = getattr(new, kind).get(name)
-        if value is not None:
-            found += _using(stock, kind, value)
+        if isinstance(value, Base):
+            found += _on(value, next((t for t in targets if t.base.name == name), targets[0]))
+        elif value is not None:
+            found += _using(targets[0], kind, value)
     return found
 
 
+def _on(base: Base, like: Target) -> Iterator[Target]:
+    """``like`` on ``base``, and asking for one each of what its distribution has packages for."""
+    yield replace(like, base=base)
+    for name in base.distribution.packages:
+        application = replace(like.application or _ASKING, packages=(name,))
+        yield replace(like, base=base, application=application)
+
+
 def _using(stock: Target, kind: str, value: Any) -> list[Target]:
-    if isinstance(value, Base):
-        return [replace(stock, base=value)]
     if isinstance(value, Python):
         return [replace(stock, python=value, platform=each) for each in _PLATFORMS.values()]
     if isinstance(value, CannRelease):
@@ -187,8 +212,10 @@ def _using(stock: Target, kind: str, value: Any) -> list[Target]:
             for chip in value.chips
             for each in _PLATFORMS.values()
         ]
-    if kind == "applications":
-        return [replace(stock, application=value, requirements=value.requirements)]
+    if isinstance(value, Application):
+        # The title is in the summary of every target that has no other.
+        summary, requirements = value.title, value.requirements
+        return [replace(stock, application=value, summary=summary, requirements=requirements)]
     keys = {"apex": "apex", "plugins": "deepspeed_plugin", "torch_npu_wheels": "torch_npu_wheel"}
     key = keys.get(kind, "deepspeed_wheel")
     changes: dict[str, Any] = {key: value} if isinstance(value, VendorWheel) else {}

@@ -54,12 +54,7 @@ def test_an_edit_can_be_made_again(campaign: Campaign, tmp_path: Path) -> None:
     [
         (BASES, "glibc: 2.31", "glibc: banana", Outcome.REFUSED),
         (BASES, "glibc: 2.31", 'glibc: "2.31"  # of bullseye', Outcome.SAME),
-        (
-            "cannery/data/applications.yaml",
-            "title: LLaMA-Factory 0.9.0",
-            "title: LLaMA",
-            Outcome.DIFFERENT,
-        ),
+        (APPLICATIONS, "title: LLaMA-Factory 0.9.0", "title: LLaMA", Outcome.DIFFERENT),
         (
             "matrix.yaml",
             "llamafactory095: {torchaudio: paired",
@@ -72,6 +67,18 @@ def test_an_edit_can_be_made_again(campaign: Campaign, tmp_path: Path) -> None:
             "llamafactory095: {torchaudio: 2.9.1",
             Outcome.REFUSED,
         ),
+        # What no target of the project uses.
+        (APPLICATIONS, "title: vLLM 0.23.0", "title: vLLM", Outcome.DIFFERENT),
+        (BASES, "curl: [libcurl4t64]", "curl: [libcurl4]", Outcome.DIFFERENT),
+        (BASES, "hiredis: [libhiredis1.1.0]", "hiredis: []", Outcome.DIFFERENT),
+        (BASES, "      hiredis: [libhiredis1.1.0]\n", "", Outcome.DIFFERENT),
+        (
+            BASES,
+            "curl: [libcurl4t64]\n      hiredis: [libhiredis1.1.0]",
+            "curl: [libhiredis1.1.0]\n      hiredis: [libcurl4t64]",
+            Outcome.DIFFERENT,
+        ),
+        (BASES, "python3-dev, python3-venv]", "python3-dev]", Outcome.DIFFERENT),
         ("compat.yaml", "branch: v2.9.0-26.1.0", "branch: v2.9.0-26.1.1", Outcome.DIFFERENT),
         ("publish.yaml", "latest:", "newest:", Outcome.DIFFERENT),
     ],
