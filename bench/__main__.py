@@ -32,20 +32,19 @@ def run(argv: Sequence[str] | None) -> int:
     # With this set, every start would compile all modules again, unlike on a user's machine.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     project = Project(root=ROOT)
-    matrix = project.matrix()
-    targets = [select(matrix, [name])[0] for name in (options.target, options.second)]
-    book = Book(ROOT, emulated=targets[0].docker_arch != building_architecture())
+    target = select(project.matrix(), [options.target])[0]
+    book = Book(ROOT, emulated=target.docker_arch != building_architecture())
     if options.draw:
         book.draw()
         return 0
     with tempfile.TemporaryDirectory(prefix="cannery-bench-") as folder:
-        for found in _measured(options, project, targets, Path(folder)):
+        for found in _measured(options, project, target, Path(folder)):
             book.keep(found)
     return int(not book.good)
 
 
 def _measured(
-    options: Namespace, project: Project, targets: Sequence[Target], folder: Path
+    options: Namespace, project: Project, target: Target, folder: Path
 ) -> Iterator[list[Figure]]:
     """The figures that the options name, each as soon as it was measured."""
     if options.first_use:
@@ -60,7 +59,7 @@ def _measured(
         project=checkout.copied(project, folder / "checkout"),
         of=project,
         runs=options.runs,
-        targets=(targets[0], targets[1]),
+        target=target,
         folder=folder,
         count=options.targets,
         real_size=round(options.real_size * 1e9),

@@ -13,19 +13,18 @@ from cannery.common.errors import UsageError, did_you_mean
 
 ROOT = Path(__file__).resolve().parent.parent
 MAIN = "py39-torch231-cann8t39"
-SECOND = "py39-torch231-cann8t39-ds0143"
 
 _EPILOG = """\
 figures:
-  a  cold build                         f  bytes pulled for a second target
-  b  rebuild with nothing changed       h  a command that judges all targets
-  c  rebuild after one library moved    i  the image tests
+  a  cold build
+  c  rebuild after one library moved
   e  all targets that can be built here, one after the other: time and bytes
-  k  cold build, and l: disk space, with packages of real size
+  h  a command that judges all targets
+  i  the image tests
+  k  cold build with packages of real size
 
 All figures but h start a separate engine. They need root, dockerd, iproute2, iptables and disk
-space (e: 40 GB; k, l: 6 GB and 5 times --real-size). f needs docker-registry. All figures together
-take hours under emulation.
+space (e: 40 GB; k: 6 GB and 5 times --real-size). All figures together take hours under emulation.
 """
 
 
@@ -72,17 +71,11 @@ def _figures(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--target", default=MAIN, metavar="ID", help=f"default: {MAIN}")
     parser.add_argument(
-        "--second",
-        default=SECOND,
-        metavar="ID",
-        help=f"a target with the same CANN (default: {SECOND})",
-    )
-    parser.add_argument(
         "--real-size",
         type=float,
         default=4.5,
         metavar="GB",
-        help="size of the installed toolkit and kernels in figures k and l (default: 4.5)",
+        help="size of the installed toolkit and kernels in figure k (default: 4.5)",
     )
     parser.add_argument(
         "--targets",

@@ -19,7 +19,7 @@ The baseline is the usual way to build such images: one Dockerfile with one stag
 entirely under emulation, as the NPU images of LLaMA-Factory and the CANN images are built ([the
 template](baseline/Dockerfile.j2)). The baseline has the same Debian packages, the same
 locked wheels and the same CANN packages; simulated ones are built beforehand for both
-sides. They are small; in the figures that name a size they are padded with files, for both sides.
+sides. They are small; in the figure that names a size they are padded with files, for both sides.
 An image of either side is compared only after `import torch, torch_npu` has worked in it.
 Both sides download packages from the same package index, which was a proxy near the machine; a
 slower index adds the same download time to both sides. A sample in which a download stalls (ten
@@ -49,7 +49,7 @@ def page(results: Mapping[str, Any]) -> str:
     header = "| | cannery | compared with | ratio | limit | met | runs | measured |\n"
     lines = [_row(key, figure) for key, figure in _ordered(results)]
     table = header + "|--|--|--|--|--|--|--|--|\n" + "".join(lines)
-    details = [_bounds(results), _space(results), _details(results)]
+    details = [_bounds(results), _details(results)]
     return _INTRO + "Medians, measured on " + said + table + "\n" + "\n".join(filter(None, details))
 
 
@@ -69,22 +69,6 @@ def _limit(limit: Limit) -> str:
     if limit.at_most is None:
         return ""
     return f"{limit.at_most:.2f}" if limit.on == "ratio" else quantity(limit.at_most, limit.unit)
-
-
-def _space(results: Mapping[str, Any]) -> str:
-    """Where the bytes of figure (l) are."""
-    figure = results["figures"].get("real-disk")
-    if not figure or not figure["detail"].get("causes"):
-        return ""
-    size = figure["reference"]["median"]
-    lines = [
-        f"The {figure['title']}. The engine stores a layer once for each set of layers\n",
-        "below it. So it stores all layers above CANN again, whatever the size of CANN.\n\n",
-        "| | added | of the installed size |\n|--|--|--|\n",
-    ]
-    for cause, added in figure["detail"]["causes"].items():
-        lines.append(f"| {cause} | {quantity(added, 'bytes')} | {added / size:.2f} |\n")
-    return "".join(lines)
 
 
 def _ordered(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:

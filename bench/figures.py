@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench import figures_build, figures_commands, figures_image, figures_real, figures_set
+from bench import figures_build, figures_commands, figures_real, figures_set
 from bench.engine import private_engine
 from bench.figures_build import Plan
 from bench.result import Figure
@@ -22,12 +22,9 @@ Builds = Callable[[Session, Plan], list[Figure]]
 
 ON_ENGINE: dict[str, Builds] = {
     "a": figures_build.cold,
-    "b": figures_build.unchanged,
     "c": figures_build.moved,
-    "f": figures_image.transfer,
-    "i": figures_image.tests,
+    "i": figures_commands.tests,
     "k": figures_real.cold,
-    "l": figures_real.disk,
     "e": figures_set.all_targets,
 }
 """In this order, because a figure uses images that an earlier one has built; (e) removes them."""
@@ -46,7 +43,7 @@ class Work:
     project: Project
     of: Project
     runs: int
-    targets: tuple[Target, Target]
+    target: Target
     folder: Path
     count: int
     real_size: int
@@ -60,8 +57,7 @@ class Work:
             if all((artifacts / file.name).is_file() for file in target.real_artifacts.values())
         )
         return Plan(
-            main=self.targets[0],
-            second=self.targets[1],
+            main=self.target,
             all=here,
             count=self.count,
             runs=self.runs or 3,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures (a) to (c): the cost of builds."""
+"""Figures (a) and (c): the cost of builds."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ from cannery.common.model import Target
 class Plan:
     """The targets, and the numbers of samples.
 
-    ``real_size`` is the installed size of the padded packages of figures (k) and (l), in bytes.
+    ``real_size`` is the installed size of the padded packages of figure (k), in bytes.
     Figure (e) takes ``count`` of the targets in ``all``, or all if this is 0.
     """
 
     main: Target
-    second: Target
     all: tuple[Target, ...]
     count: int = 0
     runs: int
@@ -112,28 +111,6 @@ def with_processor(
             reference=replace(duration.reference, samples=tuple(reference)),
             detail={},
         ),
-    ]
-
-
-def unchanged(session: Session, plan: Plan) -> list[Figure]:
-    """(b) A rebuild without changes, against plain buildx."""
-    session.prepare([plan.main])
-    session.ours_warm(plan.main)
-    session.ours(plan.main)
-    session.bare(plan.main)
-    samples = alternating(
-        (plan.runs, plan.runs),
-        (lambda: session.ours(plan.main).seconds, lambda: session.bare(plan.main).seconds),
-    )
-    return [
-        Figure(
-            key="unchanged",
-            title="rebuild without changes",
-            unit="s",
-            ours=Series(what="build.py build", samples=samples[0]),
-            reference=Series(what="docker buildx build", samples=samples[1]),
-            detail={"target": plan.main.id},
-        )
     ]
 
 

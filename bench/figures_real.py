@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures (k) and (l): builds with packages of the size of the vendor's: time, memory and disk."""
+"""Figure (k): builds with packages of the size of the vendor's."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from bench import checkout, storage
-from bench.engine import RUN, must
+from bench import checkout
+from bench.engine import must
 from bench.figures_build import Plan
 from bench.result import Figure, Series
 from bench.session import Session
 from bench.steps import longest
-from bench.timing import Timed
 from cannery.common import console
 from cannery.common.cann import Layout
 from cannery.common.errors import EngineError, Problem
@@ -52,31 +48,18 @@ _ROOM = 5
 _RESERVE = 6 * 10**9
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cost:
-    """What a build took: growth of the engine's storage and peak of its memory, in bytes."""
-
-    done: Timed
-    disk: int
-    memory: int
-
-
 def cold(session: Session, plan: Plan) -> list[Figure]:
     """(k) Cold builds of both sides with padded packages, one after the other."""
     padded = _padded_session(session, plan)
-    ours = _cost(lambda: padded.ours_cold(plan.main), padded)
+    ours = padded.ours_cold(plan.main)
     padded.require_comparable(plan.main)
-    baseline = _cost(lambda: padded.baseline_cold(plan.main), padded)
+    baseline = padded.baseline_cold(plan.main)
     padded.require_comparable(plan.main)
     detail = {
         "target": plan.main.id,
         "installed_bytes": plan.real_size,
-        "disk": ours.disk,
-        "baseline_disk": baseline.disk,
-        "engine_memory": ours.memory,
-        "baseline_engine_memory": baseline.memory,
-        "steps": longest(ours.done.steps),
-        "baseline_steps": longest(baseline.done.steps),
+        "steps": longest(ours.steps),
+        "baseline_steps": longest(baseline.steps),
     }
     _remove(padded)
     return [
@@ -84,37 +67,10 @@ def cold(session: Session, plan: Plan) -> list[Figure]:
             key="real-cold",
             title=f"cold build with {plan.real_size / 1e9:.1f} GB of toolkit and kernels",
             unit="s",
-            ours=Series(what="build.py build", samples=(ours.done.seconds,)),
-            reference=Series(what="baseline", samples=(baseline.done.seconds,)),
+            ours=Series(what="build.py build", samples=(ours.seconds,)),
+            reference=Series(what="baseline", samples=(baseline.seconds,)),
             detail=detail,
         ),
-    ]
-
-
-def disk(session: Session, plan: Plan) -> list[Figure]:
-    """(l) What the engine stores more if all is cached except the padded packages."""
-    padded = _padded_session(session, plan)
-    session.ours_cold(plan.main)
-    # An image of equal key is not built again, and the key of a simulated package has no sizes.
-    must("docker", "image", "rm", "--force", session.ours_name(plan.main))
-    before = storage.causes(must("docker", "buildx", "du", "--verbose"))
-    added = _cost(lambda: padded.ours(plan.main)).disk
-    after = storage.causes(must("docker", "buildx", "du", "--verbose"))
-    artifacts = padded.made[plan.main.id].artifacts
-    causes = {cause: size - before[cause] for cause, size in after.items()}
-    causes["a copy of the packages, and parts of disk blocks"] = added - sum(causes.values())
-    names = [plan.main.artifacts[component].name for component in SHARES]
-    packages = sum((artifacts / name).stat().st_size for name in names)
-    _remove(padded)
-    return [
-        Figure(
-            key="real-disk",
-            title=f"growth of the engine's storage by {plan.real_size / 1e9:.1f} GB of packages",
-            unit="bytes",
-            ours=Series(what="with a copy of the packages", samples=(added,)),
-            reference=Series(what="installed files", samples=(plan.real_size,)),
-            detail={"target": plan.main.id, "packages_bytes": packages, "causes": causes},
-        )
     ]
 
 
@@ -164,28 +120,6 @@ def _padded_spec(target: Target, size: int) -> dict[str, Any]:
 def _remove(padded: Session) -> None:
     padded.cool()
     shutil.rmtree(padded.folder)
-
-
-def _cost(build: Callable[[], Timed], cold: Session | None = None) -> Cost:
-    """The cost of ``build``; with ``cold``, whose engine is emptied before."""
-    if cold:
-        cold.cool()
-    before = _used()
-    process = Path("/proc") / (RUN / "dockerd.pid").read_text(encoding="utf-8").strip()
-    # Resets the peak.
-    (process / "clear_refs").write_text("5", encoding="utf-8")
-    done = build()
-    status = (process / "status").read_text(encoding="utf-8")
-    [peak] = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")]
-    cost = Cost(done=done, disk=_used() - before, memory=int(peak) * 1024)
-    console.say(f"{done.seconds:.1f} s, {cost.disk / 1e9:.2f} GB")
-    return cost
-
-
-def _used() -> int:
-    """Bytes on disk of the engine's storage."""
-    root = must("docker", "info", "--format", "{{.DockerRootDir}}").strip()
-    return int(must("du", "--summarize", "--one-file-system", "--block-size=1", root).split()[0])
 
 
 def _require_room(size: int) -> None:

@@ -94,12 +94,9 @@ LIMITS: dict[str, Limit] = {
         on="value",
     ),
     "real-cold": Limit(bounded_by=f"{_ONE}; and by {_CANN}", at_most=0.30),
-    "real-disk": Limit(bounded_by=f"{_CANN}, and the layers above CANN", at_most=2.2),
-    "unchanged": Limit(bounded_by="Python's start, and the comparison of keys", at_most=1.5),
     "moved": Limit(
         bounded_by="the layer of the library, and the export to the engine", at_most=0.10
     ),
-    "pulled": Limit(bounded_by="the layers that the first target does not have", at_most=0.01),
     "set": Limit(
         bounded_by="the processors, and the steps that use only one of them", at_most=0.20
     ),

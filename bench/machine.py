@@ -40,12 +40,6 @@ def name(machine: dict[str, str]) -> str:
     return re.sub(r"[^a-z0-9]+", "-", f"{words} {machine['cores']} cores").strip("-")
 
 
-def described(machine: dict[str, str]) -> str:
-    """The machine with these facts in a few words."""
-    parts = (machine["cpu"], f"{machine['cores']} cores", machine["memory"])
-    return ", ".join((*parts, machine["architecture"]))
-
-
 def commit(root: Path) -> str:
     """The short id of the commit of the checkout, with a plus if tracked files have changed.
 

@@ -25,7 +25,6 @@ from cannery.engine import client as docker
 from cannery.engine.base import Bases, Notes, building_architecture
 from cannery.engine.builder import find_builder
 from cannery.engine.simulator import Simulated, simulate
-from cannery.fetch.artifacts import check_artifacts
 from cannery.matrix.project import Project
 
 REPEATS = 2
@@ -49,7 +48,6 @@ class Session:
     """The number of samples that were taken again because a download stalled."""
     stalled: int = 0
     """The number of samples that count although a download stalled."""
-    """Whether there is time to take a sample again."""
     _warm: set[str] = field(default_factory=set)
     _compared: set[str] = field(default_factory=set)
 
@@ -189,24 +187,6 @@ class Session:
         """Build the baseline of ``target`` unless this engine has it."""
         if self.baseline_name(target) not in self._warm:
             self.baseline(target)
-
-    def bare(self, target: Target) -> Timed:
-        """A plain ``docker buildx build`` of our Dockerfile, with the options of build.py.
-
-        Raises:
-            CanneryError: it failed.
-        """
-        images = self.project.images / target.id
-        artifacts = self.made[target.id].artifacts
-        extra = ["--build-context", f"artifacts={artifacts}", "--build-arg", "SIMULATED=true"]
-        extra += ["--build-context", f"cannery={self.project.build_context}"]
-        for name, (base, architecture) in self._bases(target).items():
-            extra += ["--build-arg", f"{name}={self._base(base, architecture)}"]
-        found = check_artifacts(target, artifacts, target.artifacts, simulated=True)
-        for component, digest in found.items():
-            extra += ["--build-arg", f"{component.upper()}_SHA256={digest}"]
-        argv = self.buildx(target, images / "Dockerfile", images, tag="bench:bare", extra=extra)
-        return self._timed(argv, f"bare-{target.id}")
 
     def buildx(
         self,

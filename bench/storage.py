@@ -1,26 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What images and the build cache take on the bench's engine."""
+"""What images take on the bench's engine."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.engine import must
 from cannery.common.errors import EngineError
-from cannery.engine.builder import CANN_STEPS, records
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """A layer: ``diff`` names its content, ``chain`` its content and all layers below it."""
+    """A layer: ``diff`` names its content."""
 
     diff: str
-    chain: str
     size: int
 
 
@@ -42,7 +39,7 @@ def layers(image: str) -> list[Layer]:
         except (OSError, ValueError) as error:
             what = f"the size of layer {chain} is not in {place}."
             raise EngineError(what) from error
-        found.append(Layer(diff=diff, chain=chain, size=size))
+        found.append(Layer(diff=diff, size=size))
     return found
 
 
@@ -63,21 +60,3 @@ def total(images: Iterable[Sequence[Layer]]) -> int:
 def distinct(images: Iterable[Sequence[Layer]]) -> int:
     """The bytes where each distinct layer is stored once, as in a registry."""
     return sum({layer.diff: layer.size for image in images for layer in image}.values())
-
-
-def causes(usage: str) -> dict[str, int]:
-    """The bytes of a build cache by what they are for; ``usage`` as printed by ``buildx du``.
-
-    It does not have the packages: buildx keeps the size that their copy had at first.
-    """
-    return {
-        name: sum(each.size for each in records(usage) if pattern.search(each.description))
-        for name, pattern in _CAUSES.items()
-    }
-
-
-_CAUSES = {
-    "results of the steps that install CANN": CANN_STEPS,
-    "layers of CANN": re.compile(r"COPY --link --from=layer-"),
-    "layers above CANN, again": re.compile(r"COPY --link --from=(?!layer-|os)"),
-}

@@ -16,19 +16,11 @@ from cannery.common.process import stream
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
-    """A line of a command's output, and the seconds from the start to it."""
-
-    at: float
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Timed:
     """The duration and the output of a command."""
 
     seconds: float
-    lines: tuple[Line, ...]
+    lines: tuple[str, ...]
     logs: tuple[Path, ...] = ()
     """Files with further output."""
     stalled: float = 0.0
@@ -39,7 +31,7 @@ class Timed:
     @property
     def steps(self) -> list[Step]:
         """The steps of BuildKit in the output and the logs."""
-        said = [line.text for line in self.lines]
+        said = [*self.lines]
         for log in self.logs:
             said += log.read_text(encoding="utf-8", errors="replace").splitlines()
         return parse(said)
@@ -52,7 +44,7 @@ def timed(argv: Sequence[str], log: Path) -> Timed:
         CanneryError: the command failed.
         EngineError: the command is not installed.
     """
-    lines: list[Line] = []
+    lines: list[str] = []
     log.parent.mkdir(parents=True, exist_ok=True)
     os.sync()
     with log.open("w", encoding="utf-8") as file:
@@ -60,14 +52,14 @@ def timed(argv: Sequence[str], log: Path) -> Timed:
         start = time.monotonic()
 
         def heard(line: str) -> None:
-            lines.append(Line(at=time.monotonic() - start, text=line.rstrip("\n")))
+            lines.append(line.rstrip("\n"))
             file.write(line)
 
         code = stream(argv, heard, os.environ)  # build.py takes the engine and the index from it
         seconds = time.monotonic() - start
         worked = processor_seconds() - worked
     if code:
-        said = "\n".join(line.text for line in lines[-15:])
+        said = "\n".join(lines[-15:])
         what = f"'{' '.join(argv[:6])} ...' failed ({code}). Its last lines:\n{said}\n"
         raise CanneryError(Problem(what=what, fix=f"The whole output is in {log}."))
     return Timed(seconds=seconds, lines=tuple(lines), processor=worked)

@@ -32,7 +32,6 @@ def test_every_figure_of_the_table_is_measured() -> None:
         ("tests", 30, "s", "value"),
         ("set", 0.20, "", "ratio"),
         ("set-bytes", 0.45, "", "ratio"),
-        ("pulled", 0.01, "", "ratio"),
         ("ci-first", 20, "min", "value"),
         ("ci-again", 14, "min", "value"),
     ],

@@ -12,14 +12,12 @@ import pytest
 
 from bench import arguments, storage
 from bench.arguments import chosen
-from bench.figures_image import by_device
 from bench.machine import name
 from bench.moves import NewVersion, locked_version, moved
 from bench.network import free_subnet
-from bench.registry import new_bytes
 from bench.session import base_arguments
 from bench.steps import Step, longest, parse, reused
-from bench.timing import Line, alternating, timed
+from bench.timing import alternating, timed
 from cannery.common.errors import MatrixError, UsageError
 from cannery.lock.lock_file import LockedFile, parse_lock
 
@@ -120,21 +118,14 @@ def test_a_library_that_is_not_locked_cannot_move() -> None:
     assert locked_version(LOCK, "tqdm") == "4.70.1"
 
 
-def test_layers_count_once_by_content_or_by_what_is_below_them() -> None:
+def test_layers_count_once_by_content() -> None:
     def image(*diffs: str) -> list[storage.Layer]:
-        chains = storage.chains(diffs)
         sizes = {"base": 100, "torch": 50, "a": 1, "b": 2}
-        pairs = zip(diffs, chains, strict=True)
-        return [storage.Layer(diff=d, chain=c, size=sizes[d]) for d, c in pairs]
+        return [storage.Layer(diff=each, size=sizes[each]) for each in diffs]
 
     images = [image("base", "a", "torch"), image("base", "b", "torch")]
     assert storage.total(images) == 303
     assert storage.distinct(images) == 153
-
-
-def test_new_bytes_are_those_of_blobs_that_are_not_there() -> None:
-    first = {"base": 100, "torch": 50}
-    assert new_bytes({"base": 100, "other": 7, "config": 3}, first) == 10
 
 
 def test_our_bases_are_found_in_a_dockerfile() -> None:
@@ -175,16 +166,6 @@ def test_a_command_s_time_and_that_of_the_processors(tmp_path: Path) -> None:
     assert done.processor >= 0.25
 
 
-def test_seconds_of_the_image_tests_are_told_by_device() -> None:
-    lines = [
-        Line(at=1.0, text="[   0.9 s] t: checking cannery:t-sim (device: none)"),
-        Line(at=11.0, text="[  10.9 s] t: checking cannery:t-sim (device: simulated)"),
-        Line(at=40.0, text="t on simulated: 30 passed"),
-        Line(at=41.5, text="[  41.4 s] t: the report is in /x"),
-    ]
-    assert by_device(lines) == {"none": 10.0, "simulated": 30.5}
-
-
 def test_figures_are_chosen_by_letter_and_measured_in_order() -> None:
     assert chosen("h,e,a") == ["h", "a", "e"]
     with pytest.raises(UsageError, match="no figure 'x'"):
@@ -203,19 +184,3 @@ def test_the_bridge_takes_a_network_that_nobody_uses() -> None:
 def test_a_machine_is_named_by_its_processor() -> None:
     assert name({"cpu": "AMD EPYC 7B13 64-Core Processor", "cores": "2"}) == "amd-epyc-7b13-2-cores"
     assert name({"cpu": "Intel(R) Xeon(R) CPU @ 2.20GHz", "cores": "4"}) == "intel-xeon-cpu-4-cores"
-
-
-def test_a_build_cache_by_what_it_is_for() -> None:
-    steps = {
-        "mount / from exec install-cann toolkit /tmp/toolkit.run": "1.5GB",
-        "[image  2/15] COPY --link --from=layer-toolkit /layer/ /": "1GB",
-        "[image  3/15] COPY --link --from=layer-kernels /layer/ /": "500MB",
-        "[image  1/15] COPY --link --from=os /layer/ /": "139.3MB",
-        "[image  6/15] COPY --link --from=wheels-torch /layer/ /": "360.9MB",
-        "local source for artifacts": "700kB",
-    }
-    usage = "\n".join(
-        f"ID:\t\tx{number}\nSize:\t\t{size}\nDescription:\t{step}\nType:\t\tregular\n"
-        for number, (step, size) in enumerate(steps.items())
-    )
-    assert [*storage.causes(usage).values()] == [1_500_000_000, 1_500_000_000, 360_900_000]

@@ -71,7 +71,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Session:
             return {"DockerRootDir": str(tmp_path)}
 
     def layers(name: str) -> list[Layer]:
-        return [Layer(diff="os", chain="os", size=300), Layer(diff="x", chain=name, size=100)]
+        return [Layer(diff="os", size=300), Layer(diff="x", size=100)]
 
     monkeypatch.setattr("bench.figures_set.docker.connect", Connected)
     monkeypatch.setattr("bench.figures_set.storage.layers", layers)
@@ -86,7 +86,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Session:
 
 
 def plan() -> Plan:
-    return Plan(main=TARGETS[0], second=TARGETS[1], all=TARGETS, runs=1, slow_runs=1)
+    return Plan(main=TARGETS[0], all=TARGETS, runs=1, slow_runs=1)
 
 
 def disk(monkeypatch: pytest.MonkeyPatch, *free: int) -> None:
