@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
@@ -171,7 +170,6 @@ _SYSTEM = Distribution(
 _INDEX = TorchIndex(name="image", url="", local="")
 """Where the torch of an image is from cannot be seen."""
 
-_TAGS = "py3-none-any"
 _FULL = 3
 
 
@@ -188,22 +186,10 @@ def as_target(
     Files, which an image does not show any more, have names that no rule is about.
     """
     chip = cann.chips[0] if cann.chips else ""
-    releases = {v: _release(v, cann.layout, chip, known) for v in _versions(cann)}
+    versions = {cann.toolkit, cann.kernels, cann.nnal} - {""}
+    releases = {each: _release(each, cann.layout, chip, known) for each in versions}
     base = _base(found)
-    torch = _public(found.versions.get("torch", ""))
-    more: dict[str, Any] = {}
-    if apex := found.versions.get("apex"):
-        more["apex"] = VendorWheel(version=apex, file=f"apex-{apex}-{_TAGS}.whl", origin="")
-    if plugin := found.versions.get("deepspeed-npu"):
-        name = f"deepspeed_npu-{plugin}-{_TAGS}.whl"
-        more["deepspeed_plugin"] = VendorWheel(version=plugin, file=name, origin="")
-    if cann.kernels:
-        more["kernels_release"] = releases[cann.kernels]
-    if cann.nnal:
-        more["nnal_release"] = releases[cann.nnal]
-    defaults: dict[str, Any] = {"apex": None, "deepspeed_plugin": None}
     return Target(
-        **(defaults | more),
         id=config.reference,
         summary="",
         platform=config.platform,
@@ -211,26 +197,34 @@ def as_target(
         build_base=base,
         python=python_of(found),
         cann=releases[cann.toolkit],
+        kernels_release=releases.get(cann.kernels),
+        nnal_release=releases.get(cann.nnal),
         chip=chip,
         with_nnal=bool(cann.nnal),
-        torch=torch,
+        torch=_public(found.versions.get("torch", "")),
         torch_index=_INDEX,
         torch_npu=torch_npu_version(found, compat),
+        apex=_wheel(found, "apex"),
         deepspeed=_public(found.versions.get("deepspeed", "")),
+        deepspeed_plugin=_wheel(found, "deepspeed-npu"),
         extras=dict(_installed(found, EXTRAS)),
         requirements=tuple(_requirements(found, compat)),
         span=Span(file=config.reference, line=1, column=1),
     )
 
 
+def _wheel(found: Found, package: str) -> VendorWheel | None:
+    """A wheel that ``package`` may have been installed from; None if it is not installed."""
+    if not (version := found.versions.get(package)):
+        return None
+    file = f"{package.replace('-', '_')}-{version}-py3-none-any.whl"
+    return VendorWheel(version=version, file=file, origin="")
+
+
 def _base(found: Found) -> Base:
     named = re.fullmatch(r"glibc ([0-9]+\.[0-9]+)", found.libc, re.ASCII)
     glibc = named[1] if named else ""
     return Base(name="image", image="", suite="", glibc=glibc, distribution=_SYSTEM)
-
-
-def _versions(cann: Cann) -> set[str]:
-    return {cann.toolkit, cann.kernels, cann.nnal} - {""}
 
 
 def _release(
