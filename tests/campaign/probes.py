@@ -105,8 +105,10 @@ def _asked(name: str, value: Any, row: facts.Row) -> Iterator[_Part]:
 
 def _requirements(row: facts.Package) -> list[str]:
     bounds = [each for each in (row.bound, row.pin, row.seen) if each is not None]
-    named = [f"{row.package}=={each}" for bound in bounds for each in _versions(bound)]
-    return [row.package, *named, ""]
+    # A pattern, such as nvidia-*, is asked about with a name that fits it.
+    package = row.package.replace("*", "x")
+    named = [f"{package}=={each}" for bound in bounds for each in _versions(bound)]
+    return [package, *named, ""]
 
 
 def _versions(value: Any) -> list[str]:

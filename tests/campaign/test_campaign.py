@@ -79,6 +79,12 @@ def test_an_edit_can_be_made_again(campaign: Campaign, tmp_path: Path) -> None:
             Outcome.DIFFERENT,
         ),
         (BASES, "python3-dev, python3-venv]", "python3-dev]", Outcome.DIFFERENT),
+        (
+            "compat.yaml",
+            '  - {package: "nvidia-*"',
+            '  # - {package: "nvidia-*"',
+            Outcome.DIFFERENT,
+        ),
         ("compat.yaml", "branch: v2.9.0-26.1.0", "branch: v2.9.0-26.1.1", Outcome.DIFFERENT),
         ("publish.yaml", "latest:", "newest:", Outcome.DIFFERENT),
     ],
