@@ -11,7 +11,7 @@ import re
 import shutil
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -89,7 +89,7 @@ class _Trial:
             ended = running.wait()
             others = [each.wait() for each in fault.others]
         self.problems += [f"process: {each}" for each in orphans(self.site)]
-        outcome = self._judge(ended)
+        outcome = self._judge(ended, others)
         for other in others:
             self.problems += self._said_wrong(other)
         self._tidy_after_kill()
@@ -119,7 +119,7 @@ class _Trial:
             containers=[] if stopped else containers(self.site),
         )
 
-    def _judge(self, ended: Ended) -> Outcome:
+    def _judge(self, ended: Ended, others: Sequence[Ended]) -> Outcome:
         """What became of the command; whatever is wrong becomes one of the problems."""
         partly = self._is_partly_moved(ended)
         if partly:
@@ -130,7 +130,7 @@ class _Trial:
             self.problems += self.command.done(self.site)
             return Outcome.SUCCEEDED
         if not (partly or self._is_done()):
-            self.problems += self._changed()
+            self.problems += self._changed(others)
         if not self.kind.kills:
             self.problems += [f"left: {each}" for each in left_over(self.site)]
         if partly:
@@ -176,15 +176,22 @@ class _Trial:
             return False
         return self.kind.kills or _MOVED in ended.said
 
-    def _changed(self) -> Iterator[str]:
-        """What has changed although the command failed."""
+    def _changed(self, others: Sequence[Ended]) -> Iterator[str]:
+        """What has changed although the command failed, and no run beside it says so."""
         assert self.before
         if self.before.image and image_id(self.site, IMAGE) != self.before.image:
             yield f"{IMAGE} names another image"
         now = tags_of(self.site, REPOSITORY)
         # A prune that breaks off has deleted some.
-        kept = self.before.tags.items() >= now.items() if self.case.command == "prune" else None
-        if not (now == self.before.tags if kept is None else kept):
+        lost = {} if self.case.command == "prune" else self.before.tags.keys() - now.keys()
+        said = [each.said for each in others if each.code == 0]
+        moved = {
+            tag: digest
+            for tag, digest in now.items()
+            if digest != self.before.tags.get(tag)
+            and not any(f":{tag} names {digest}" in each for each in said)
+        }
+        if lost or moved:
             yield f"tags: {self.before.tags} became {now}"
 
     def _tidy_after_kill(self) -> None:
