@@ -32,11 +32,11 @@ from cannery.registry.records import (
     LayerRecord,
     PlatformImage,
     Record,
+    RecordFile,
     difference,
     latest,
-    new_path,
     read_records,
-    to_text,
+    record_file,
 )
 from cannery.verify.run_checks import Subject, components, verify
 from cannery.verify.verification import results, to_brief
@@ -141,25 +141,30 @@ class Push:
         packed: Mapping[str, PackedImage],
         pushed: Sequence[PushedImage],
         earlier: Sequence[Record],
-    ) -> Mapping[Path, str]:
-        """The records of ``pushed`` that do not exist yet: path to text."""
-        found = {}
+    ) -> list[RecordFile]:
+        """The records of ``pushed`` that do not exist yet."""
+        found = []
         for each in pushed:
             if own := packed.get(each.image_push.name):
                 record = self._record(own, each, earlier)
-                if path := new_path(self.project.releases, record, earlier):
-                    found[path] = to_text(record)
+                if file := record_file(self.project.releases, record, earlier):
+                    found.append(file)
         return found
 
     def _record(self, own: PackedImage, pushed: PushedImage, earlier: Sequence[Record]) -> Record:
         candidate = own.candidate
         target = candidate.target
         packages = own.inventory().versions
-        comparable = [record for record in earlier if record.simulated == candidate.simulated]
+        tag = pushed.image_push.immutable
+        comparable = [
+            record
+            for record in earlier
+            if record.simulated == candidate.simulated and record.tag != tag
+        ]
         last = latest(comparable, target.id)
         return Record(
             target=target.id,
-            tag=pushed.image_push.immutable,
+            tag=tag,
             tags=pushed.image_push.moving,
             key=candidate.key,
             registry=self.repository.host,

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from cannery.common import console
 from cannery.common.errors import CanneryError, Problem, PublishError
-from cannery.common.files import write_files
+from cannery.common.files import read_text, write_files
 from cannery.registry.client import Repository
 from cannery.registry.oci import ATTESTED, Document, manifest_contents
+from cannery.registry.records import RecordFile
 from cannery.registry.tags import UNMOVED, TagMove, TagMover, read_tags
 from cannery.registry.transfer import OciContent, closure, read_back, upload
 
@@ -70,7 +70,7 @@ class PushHooks:
     platform_indexes: Callable[[Sequence[PushedImage]], Sequence[ImagePush]]
     test: Callable[[PushedImage], None]
     sign: Callable[[PushedImage], None]
-    records: Callable[[Sequence[PushedImage]], Mapping[Path, str]]
+    records: Callable[[Sequence[PushedImage]], Sequence[RecordFile]]
 
 
 @dataclass
@@ -132,7 +132,7 @@ class Transaction:
         self,
         pushed: Sequence[PushedImage],
         before: Mapping[str, Document],
-        records: Mapping[Path, str],
+        records: Sequence[RecordFile],
     ) -> None:
         # Immutable tags first, so that every image that a moving tag names has an immutable one.
         first = [
@@ -144,16 +144,28 @@ class Transaction:
         ]
         mover = TagMover(self.repository, new=frozenset(self._new))
         try:
-            # Only new files: a push beside this one may have recorded the same tag.
-            write_files(records, before=dict.fromkeys(records))
+            # A push beside this one may have recorded the same tag.
+            write_files(
+                {each.path: each.text for each in records},
+                before={each.path: each.before for each in records},
+            )
         except BaseException as error:
             unmoved(error)
             raise
         try:
             mover.move(moves)
         except BaseException:
-            write_files({}, remove=records)
+            _put_back(records)
             raise
+
+
+def _put_back(records: Sequence[RecordFile]) -> None:
+    """Undo the writing of ``records``, but for those that another push has replaced since."""
+    own = [each for each in records if each.path.exists() and read_text(each.path) == each.text]
+    write_files(
+        {each.path: each.before for each in own if each.before is not None},
+        remove=[each.path for each in own if each.before is None],
+    )
 
 
 def unmoved(error: BaseException) -> None:

@@ -114,15 +114,29 @@ def path_of(folder: Path, record: Record) -> Path:
     return folder / record.target / f"{record.tag}.json"
 
 
-def new_path(folder: Path, record: Record, earlier: Iterable[Record]) -> Path | None:
-    """The path of a new file for ``record``; None if ``earlier`` has the same tag in its place.
+@dataclass(frozen=True, kw_only=True)
+class RecordFile:
+    """A file for a record. ``before`` is the text that it replaces; None if it is new."""
 
-    A tag that other registries have, too, has a file for each of them.
+    path: Path
+    text: str
+    before: str | None
+
+
+def record_file(folder: Path, record: Record, earlier: Iterable[Record]) -> RecordFile | None:
+    """The file of ``record`` below ``folder``; None if ``earlier`` has its tag with its image.
+
+    A tag that other registries have, too, has a file for each of them. Where ``earlier`` has
+    another image under the tag, that push was killed, or that image has been deleted since.
     """
-    same_tag = {each.place for each in earlier if path_of(folder, each) == path_of(folder, record)}
-    if record.place in same_tag:
+    first, own = _paths(folder, record)
+    same_tag = {each.place: each for each in earlier if path_of(folder, each) == first}
+    known = same_tag.get(record.place)
+    if known and known.digest == record.digest:
         return None
-    return _paths(folder, record)[bool(same_tag)]
+    is_first = not own.exists() if known else not same_tag
+    before = to_text(known) if known else None
+    return RecordFile(path=first if is_first else own, text=to_text(record), before=before)
 
 
 def _paths(folder: Path, record: Record) -> tuple[Path, Path]:
@@ -162,7 +176,7 @@ def latest(records: Iterable[Record], target: str) -> Record | None:
 
 
 def read_record(path: Path) -> Record:
-    """The record in the file ``path``, which must have a name that ``new_path`` gives it.
+    """The record in the file ``path``, which must have a name that ``record_file`` gives it.
 
     Raises:
         FileError: it cannot be read, or is not a valid record.

@@ -17,7 +17,7 @@ from cannery.registry.oci import Document
 
 _ASK = "Find out who moved it, then push again."
 
-UNMOVED = "No tag was moved."
+UNMOVED = "This run moved no tag."
 """The last line of a failure before any tag was moved."""
 
 

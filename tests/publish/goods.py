@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from cannery.registry.client import Repository
 from cannery.registry.http import PATIENCE
 from cannery.registry.image_archive import Blobs, opener
 from cannery.registry.oci import CONFIG, image_index, image_manifest
+from cannery.registry.records import RecordFile
 from cannery.registry.transfer import Blob, OciContent, blob_of
 from tests.unit.archives import Saved, layer, pieces
 
@@ -99,20 +100,21 @@ class Push:
     def _sign(self, pushed: PushedImage) -> None:
         self._note(f"sign {pushed.image_push.name}")
 
-    def _records(self, pushed: Sequence[PushedImage]) -> Mapping[Path, str]:
+    def _records(self, pushed: Sequence[PushedImage]) -> list[RecordFile]:
         self._note("records")
-        found = {
-            self.releases
-            / each.image_push.name
-            / f"{each.image_push.immutable}.json": each.root.digest
+        found = [
+            RecordFile(path=path, text=each.root.digest, before=None)
             for each in pushed
-        }
-        found = {path: text for path, text in found.items() if not path.exists()}
+            if not (path := self._record(each.image_push)).exists()
+        ]
         if self.beside:
-            [path] = found
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(self.beside, encoding="utf-8")
+            [record] = found
+            record.path.parent.mkdir(parents=True, exist_ok=True)
+            record.path.write_text(self.beside, encoding="utf-8")
         return found
+
+    def _record(self, image_push: ImagePush) -> Path:
+        return self.releases / image_push.name / f"{image_push.immutable}.json"
 
     def tags(self) -> dict[str, str]:
         """Every tag of the repository with what it names."""

@@ -38,7 +38,7 @@ def push(repository: Repository, image_pushes: Sequence[ImagePush]) -> list[Push
         platform_indexes=lambda pushed: platform_indexes(POLICY, pushed),
         test=lambda _: None,
         sign=lambda _: None,
-        records=lambda _: {},
+        records=lambda _: (),
     )
     return Transaction(repository, hooks).run(image_pushes)
 

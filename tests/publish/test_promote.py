@@ -143,7 +143,7 @@ def test_an_immutable_tag_there_stays(
     before = tags(other)
     with pytest.raises(PublishError, match="full-1 names another image") as caught:
         promotion(repository, other, "full").run([told])
-    assert "No tag was moved." in str(caught.value.problems[-1])
+    assert "This run moved no tag." in str(caught.value.problems[-1])
     with pytest.raises(PublishError, match="full-1 names another image"):
         promotion(repository, other, "full", "full-1").run([told])
     assert tags(other) == before

@@ -52,7 +52,7 @@ def test_a_fault_leaves_every_tag(
         push(image_push(tmp_path, version="2"))
     line.faults.clear()
     last = str(caught.value.problems[-1])
-    assert last.startswith(("No tag was moved.", "Every moved tag was put back: "))
+    assert last.startswith(("This run moved no tag.", "Every moved tag was put back: "))
     unmoved(push, before)
 
 
@@ -256,7 +256,7 @@ def test_the_registry_s_disk_is_full(
         (small_disk / "rest").write_bytes(b"\0" * (2 << 20))
         with pytest.raises(EngineError) as caught:
             push(image_push(tmp_path, version="2", size=4_000_000))
-        assert "No tag was moved." in str(caught.value.problems[-1])
+        assert "This run moved no tag." in str(caught.value.problems[-1])
         assert "disk is full: make room there" in str(caught.value)
         unmoved(push, before)
 

@@ -74,7 +74,7 @@ def test_what_is_pushed_with_a_key_is_signed(
     monkeypatch.setenv(PASSWORD, "another")
     with pytest.raises(EngineError, match="is not the one of") as caught:
         place.push(signing_key=pair.private)
-    assert caught.value.problems[-1].what == "No tag was moved."
+    assert caught.value.problems[-1].what == "This run moved no tag."
     assert place.tags() == {}
     assert read_records(place.releases) == ()
     monkeypatch.setenv(PASSWORD, SECRET)
@@ -115,6 +115,35 @@ def test_the_same_push_again_leaves_the_record(place: Place) -> None:
     }
 
 
+def without_its_tags(place: Place) -> str:
+    """Push, and remove the tags, as of a push that was killed before they moved; the digest."""
+    [digest] = place.push()
+    assert place.repository.delete(digest)
+    assert place.tags() == {}
+    place.commit()
+    return digest
+
+
+def test_the_record_of_a_push_whose_tags_are_gone_becomes_that_of_the_next(place: Place) -> None:
+    lost = without_its_tags(place)
+    [again] = place.push(compression="gzip")
+    assert again != lost
+    [told] = read_records(place.releases)
+    assert told.digest == again == place.tags()["full"]
+    assert told.changes.since == ""
+
+
+def test_a_fault_restores_the_record_that_was_there(place: Place, line: Between) -> None:
+    lost = without_its_tags(place)
+    line.faults.append(Fault("^PUT .*/manifests/latest", status=500))
+    with pytest.raises(CanneryError):
+        place.push(compression="gzip")
+    line.faults.clear()
+    assert place.tags() == {}
+    [told] = read_records(place.releases)
+    assert told.digest == lost
+
+
 def test_a_push_to_a_second_registry_has_a_record_of_its_own(
     place: Place, tmp_path: Path, authority: Authority, login: Login
 ) -> None:
@@ -142,7 +171,7 @@ def test_an_image_that_does_not_work_out_of_the_registry(place: Place) -> None:
     place.fails = True
     with pytest.raises(VerificationError) as caught:
         place.push(BOTH)
-    assert str(caught.value.problems[-1]) == "No tag was moved."
+    assert str(caught.value.problems[-1]) == "This run moved no tag."
     assert place.tags() == {}
     assert not place.releases.exists()
     assert len(place.gone) == 1

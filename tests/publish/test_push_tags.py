@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import FileError, PublishError
+from cannery.common.errors import CanneryError, FileError, PublishError
 
 from .goods import Push, image_push, unmoved
-from .servers import Between
+from .servers import Between, Fault
 
 
 def test_a_push_moves_the_tags_and_leaves_a_record(
@@ -73,6 +73,21 @@ def test_the_record_of_another_push_stays(
     push.beside = "another push"
     with pytest.raises(FileError, match="was changed by another process") as error:
         push(image_push(tmp_path, version="2"))
-    assert error.value.problems[-1].what == "No tag was moved."
+    assert error.value.problems[-1].what == "This run moved no tag."
     assert push.tags() == before
     assert (push.releases / "full" / "full-2.json").read_text() == "another push"
+
+
+def test_a_failed_push_leaves_the_record_that_another_has_put_in_place_of_its_own(
+    push: Push, before: dict[str, str], tmp_path: Path, line: Between
+) -> None:
+    path = push.releases / "full" / "full-2.json"
+
+    def another_push() -> None:
+        path.write_text("another push", encoding="utf-8")
+
+    line.faults.append(Fault("^PUT .*/manifests/latest", status=500, meanwhile=another_push))
+    with pytest.raises(CanneryError):
+        push(image_push(tmp_path, version="2"))
+    assert push.tags() == before
+    assert path.read_text(encoding="utf-8") == "another push"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from cannery.common.errors import FileError
 from cannery.common.files import write_files
 from cannery.registry.records import (
     Record,
+    RecordFile,
     difference,
     latest,
-    new_path,
     path_of,
     read_records,
+    record_file,
     to_text,
 )
 from tests.unit.publications import RECORD, record, sha
@@ -36,13 +38,27 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
 def test_a_tag_in_another_registry_has_a_record_of_its_own(tmp_path: Path) -> None:
     other = record(registry="127.0.0.1:5000", repository="team/ascend", pushed="2026-12-01")
     keep(tmp_path, RECORD)
-    path = new_path(tmp_path, other, [RECORD])
-    assert path == tmp_path / "full" / "full-0123456789ab@127.0.0.1-5000-team-ascend.json"
-    write_files({path: to_text(other)})
+    path = tmp_path / "full" / "full-0123456789ab@127.0.0.1-5000-team-ascend.json"
+    file = record_file(tmp_path, other, [RECORD])
+    assert file == RecordFile(path=path, text=to_text(other), before=None)
+    write_files({path: file.text})
     assert read_records(tmp_path) == (RECORD, other)
-    assert new_path(tmp_path, other, [RECORD, other]) is None
-    assert new_path(tmp_path, RECORD, [RECORD, other]) is None
-    assert new_path(tmp_path, other, []) == path_of(tmp_path, other)
+    assert record_file(tmp_path, other, [RECORD, other]) is None
+    assert record_file(tmp_path, RECORD, [RECORD, other]) is None
+    first = record_file(tmp_path, other, [])
+    assert first == RecordFile(path=path_of(tmp_path, other), text=to_text(other), before=None)
+
+
+def test_another_image_under_a_tag_replaces_the_record_of_its_place(tmp_path: Path) -> None:
+    other = record(registry="127.0.0.1:5000", repository="team/ascend")
+    keep(tmp_path, RECORD)
+    beside = record_file(tmp_path, other, [RECORD])
+    assert beside
+    write_files({beside.path: beside.text})
+    for old, path in ((RECORD, path_of(tmp_path, RECORD)), (other, beside.path)):
+        new = replace(old, digest=sha("9"))
+        file = record_file(tmp_path, new, [RECORD, other])
+        assert file == RecordFile(path=path, text=to_text(new), before=to_text(old))
 
 
 def test_the_text_is_stable_and_sorted() -> None:
