@@ -13,8 +13,8 @@ from cannery.image import vendor_image
 from cannery.image.content_key import LABEL
 from cannery.image.record import used_bases
 from cannery.matrix.project import Project
+from cannery.verify.image_checks import checks_digest, expected
 from cannery.verify.results import report_text
-from cannery.verify.run_checks import checks_digest, expected
 from cannery.verify.verification import passed_on
 
 

@@ -50,10 +50,10 @@ class Ready:
         return {**context_files(self.rendered.files, self.context), **taken}
 
     @property
-    def committed_key(self) -> str:
-        """The content key by the committed files, which is the same on every machine."""
+    def committed(self) -> KeyInputs:
+        """What the image is built from by the committed files, the same on every machine."""
         simulator = self.hashes.get(SIMULATOR, "")
-        return KeyInputs.committed(self.target, self.context_files, simulator=simulator).key
+        return KeyInputs.committed(self.target, self.context_files, simulator=simulator)
 
 
 def bases(target: Target) -> dict[str, tuple[Base, str]]:

@@ -236,8 +236,9 @@ class _PlanRun:
         )
         if not self.options.record:
             return options
-        key = self.planned.ready[id_].committed_key
-        return replace(options, record=partial(record, self.project, id_, key=key))
+        ready = self.planned.ready[id_]
+        keep = partial(record, self.project, ready.target, image=ready.committed)
+        return replace(options, record=keep)
 
 
 def build_all(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cannery.common.image_names import image_name
@@ -18,6 +18,7 @@ from cannery.matrix.project import Project
 from cannery.publish.policy import Publishing, Trial, load
 from cannery.registry.records import Record, latest, read_records
 from cannery.verify.results import Result, known_results, verdicts
+from cannery.verify.verified import InputsOf
 
 _EXAMPLE = "registry.example.com"
 
@@ -165,11 +166,10 @@ def _layers(
     )
 
 
-def gather(project: Project, key_of: Callable[[Target, bool], str]) -> tuple[Entry, ...]:
+def gather(project: Project, inputs_of: InputsOf) -> tuple[Entry, ...]:
     """Everything that the files of ``project`` say about its targets.
 
-    ``key_of`` returns the content key of a target by the files of the checkout; it is also called
-    with whether the image is simulated.
+    ``inputs_of`` returns what results depend on by the files of the checkout.
 
     Raises:
         MatrixError: matrix.yaml, compat.yaml, publish.yaml, a lock or a file of results is wrong.
@@ -182,7 +182,7 @@ def gather(project: Project, key_of: Callable[[Target, bool], str]) -> tuple[Ent
     known = Known(
         publishing=load(project.publish_file, matrix),
         records=records,
-        results=known_results(project, matrix.targets.values(), records, key_of),
+        results=known_results(project, matrix.targets.values(), records, inputs_of),
         layers={name: each.layers for name, each in rendered.items()},
         findings=matrix.findings,
         locked={name: _locked(each) for name, each in rendered.items()},

@@ -127,4 +127,5 @@ def _verdict(result: Result) -> str:
         where = f"**failed** on {where}: {checks}"
     elif result.where == "npu":
         where += f" ({escaped(tested.hardware)})"
-    return f"{where}, {escaped(tested.date)}{_BASIS[result.basis]}"
+    moved = f" ({', '.join(result.moved)})" if result.moved else ""
+    return f"{where}, {escaped(tested.date)}{_BASIS[result.basis]}{moved}"

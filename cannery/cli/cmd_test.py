@@ -33,8 +33,9 @@ from cannery.verify.audit.reports import to_json, to_junit, to_text
 from cannery.verify.auditing import Request, audit
 from cannery.verify.checking import Detail, ImageChecks, check
 from cannery.verify.devices import simulated_host
+from cannery.verify.image_checks import components
 from cannery.verify.results import audit_path
-from cannery.verify.run_checks import Subject, components
+from cannery.verify.run_checks import Subject
 from cannery.verify.sarif import to_sarif
 
 _GROUP = "any image (--image without --target)"

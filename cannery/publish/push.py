@@ -38,7 +38,8 @@ from cannery.registry.records import (
     read_records,
     record_file,
 )
-from cannery.verify.run_checks import Subject, components, verify
+from cannery.verify.image_checks import components
+from cannery.verify.run_checks import Subject, verify
 from cannery.verify.verification import results, to_brief
 
 SMOKE = ("os", "python", "torch", "mindspore")

@@ -25,6 +25,7 @@ from cannery.verify.audit.profiles import Profile, judge_profile
 from cannery.verify.audit.reports import describe, record_of
 from cannery.verify.audit.result import NO_FACTS, Audit, Result, Standing
 from cannery.verify.devices import cards_of_spec, device_for
+from cannery.verify.image_checks import folder_of_checks, needed
 from cannery.verify.probing import (
     NoFactsError,
     look_without_running,
@@ -32,7 +33,7 @@ from cannery.verify.probing import (
     read_config,
     run_check,
 )
-from cannery.verify.run_checks import folder_of_checks, image_tests_in, needed, pytest_in
+from cannery.verify.run_checks import image_tests_in, pytest_in
 from cannery.verify.verification import Check, LeftOut
 
 _STANDINGS = {

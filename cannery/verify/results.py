@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 
 from cannery.common.errors import FileError
@@ -16,7 +15,8 @@ from cannery.common.image_names import image_name
 from cannery.common.model import DeviceKind, Target
 from cannery.matrix.project import Project
 from cannery.registry.records import Record, Tested, latest
-from cannery.verify.verified import Verified, read_verified
+from cannery.verify.inputs import moved
+from cannery.verify.verified import InputsOf, Verified, read_verified
 
 WHERE = {
     "npu": "NPU",
@@ -33,7 +33,7 @@ class Basis(StrEnum):
     """The image that a result is about; the later ones say more about the checkout."""
 
     OLDER = "older"
-    """An image of an earlier state of the target's files."""
+    """An image, checks or a simulated device of an earlier state."""
     LOCAL = "local"
     """An image that was built on this machine; of which files is not known."""
     PUBLISHED = "published"
@@ -46,12 +46,14 @@ class Basis(StrEnum):
 class Result:
     """The result of the checks on one kind of device.
 
-    ``simulated`` says whether simulated packages were in the image.
+    ``simulated`` says whether simulated packages were in the image. ``moved`` are the parts of
+    ``cannery.verify.inputs`` that are not in their present state, if ``basis`` is OLDER.
     """
 
     tested: Tested
     simulated: bool
     basis: Basis
+    moved: tuple[str, ...] = ()
 
     @property
     def where(self) -> str:
@@ -71,12 +73,11 @@ def known_results(
     project: Project,
     targets: Iterable[Target],
     releases: Iterable[Record],
-    key_of: Callable[[Target, bool], str],
+    inputs_of: InputsOf,
 ) -> dict[str, tuple[Result, ...]]:
     """Id to every known result of each of ``targets``.
 
-    ``key_of`` returns the content key of a target by the checked out files; it is also called with
-    whether the image is simulated.
+    ``inputs_of`` returns what results depend on by the checked out files.
 
     Raises:
         MatrixError, FileError: as ``read_verified``.
@@ -85,24 +86,22 @@ def known_results(
     verified = read_verified(project.root, every)
     records = [*releases]
     return {
-        name: _results(latest(records, name), own, partial(key_of, every[name]))
+        name: _results(every[name], latest(records, name), own, inputs_of)
         for name, own in verified.items()
     }
 
 
 def _results(
-    release: Record | None, verified: Iterable[Verified], key_of: Callable[[bool], str]
+    target: Target, release: Record | None, verified: Iterable[Verified], inputs_of: InputsOf
 ) -> tuple[Result, ...]:
-    kept = [*verified]
-    keys = {simulated: key_of(simulated) for simulated in {each.simulated for each in kept}}
-    found = [
-        Result(
-            tested=each.tested,
-            simulated=each.simulated,
-            basis=Basis.CURRENT if each.key == keys[each.simulated] else Basis.OLDER,
+    found = []
+    for each in verified:
+        now = inputs_of(target, each.simulated, DeviceKind(each.tested.device))
+        changed = moved(each.inputs, now)
+        basis = Basis.OLDER if changed else Basis.CURRENT
+        found.append(
+            Result(tested=each.tested, simulated=each.simulated, basis=basis, moved=changed)
         )
-        for each in kept
-    ]
     if release:
         found += [
             Result(tested=each, simulated=release.simulated, basis=Basis.PUBLISHED)

@@ -1,29 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the image tests in containers of an image, one for each kind of device.
-
-By the files of the checks it is known which a run must report.
-"""
+"""Runs the image tests in containers of an image, one for each kind of device."""
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import json
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import cannery
 from cannery.common import console
 from cannery.common.errors import CanneryError, EngineError, Problem, VerificationError
-from cannery.common.files import read_text
 from cannery.common.model import DeviceKind, Target
 from cannery.common.outside import parse_json
 from cannery.common.process import run
@@ -34,104 +26,8 @@ from cannery.engine.containers import NOT_STARTED, hardware
 from cannery.image.record import image_record
 from cannery.lock.lock_file import read_lock
 from cannery.matrix.project import Project
+from cannery.verify.image_checks import COMPILER_CHECK, checks_digest, expected, folder_of_checks
 from cannery.verify.verification import Check, DeviceRun, Verification, missing
-
-ALWAYS = frozenset({"os", "python", "driver", "guard"})
-"""The folders of checks that are for no component of a target, but for every image."""
-
-FITTING = {"derived": ("inherited", "any_image"), "foreign": ("any_image",)}
-"""Origin of an image to the markers of the checks that fit it; all checks fit one of ours."""
-
-COMPILER_CHECK = "os/test_os.py::test_tools_for_building_extensions"
-"""The check that an image without a compiler cannot pass."""
-
-_MARKER = re.compile(r"pytest\.mark\.(\w+)")
-
-
-def folder_of_checks(project: Project) -> Path:
-    """The folder of the image tests, which has a folder for each component."""
-    return project.root / "tests" / "image"
-
-
-def components(project: Project) -> list[str]:
-    """The components that have checks."""
-    return sorted(path.parent.name for path in folder_of_checks(project).glob("*/test_*.py"))
-
-
-def checks_digest(project: Project) -> str:
-    """A hash of all files of the image tests."""
-    digest = hashlib.sha256()
-    for path in sorted(folder_of_checks(project).rglob("*.py")):
-        digest.update(str(path.relative_to(project.root)).encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Listed:
-    """A check as its file has it: ``COMPONENT/FILE::FUNCTION``, and its markers."""
-
-    name: str
-    markers: frozenset[str]
-
-    def runs(self, components: Collection[str], kind: DeviceKind, origin: str) -> bool:
-        """Whether a run must report it, of an image with ``components`` and of this origin."""
-        component = self.name.partition("/")[0]
-        fitting = FITTING.get(origin)
-        return (
-            (component in ALWAYS or component in components)
-            and ("torch" not in self.markers or "torch" in components)
-            and (fitting is None or not self.markers.isdisjoint(fitting))
-            and ("device" in self.markers) is (kind is not DeviceKind.NONE)
-        )
-
-
-def listed(project: Project) -> tuple[Listed, ...]:
-    """Every check, read from the files without pytest, whose settings could leave some out."""
-    return _listed(folder_of_checks(project), checks_digest(project))
-
-
-@cache
-def _listed(folder: Path, _digest: str) -> tuple[Listed, ...]:
-    return tuple(
-        Listed(name=f"{path.parent.name}/{path.name}::{node.name}", markers=_markers(node))
-        for path in sorted(folder.glob("*/test_*.py"))
-        for node in ast.parse(read_text(path)).body
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
-    )
-
-
-def _markers(node: ast.FunctionDef) -> frozenset[str]:
-    found = (_MARKER.match(ast.unparse(each)) for each in node.decorator_list)
-    return frozenset(match[1] for match in found if match)
-
-
-def needed(
-    project: Project,
-    components: Collection[str],
-    kind: DeviceKind,
-    *,
-    only: Collection[str] = (),
-    origin: str = "ours",
-) -> frozenset[str]:
-    """The checks that a run must report, of an image with ``components`` and of this origin.
-
-    ``only`` names the components that are checked; empty means all of them.
-    """
-    return frozenset(
-        each.name
-        for each in listed(project)
-        if each.runs(components, kind, origin)
-        if not only or each.name.partition("/")[0] in only
-    )
-
-
-def expected(
-    project: Project, target: Target, kind: DeviceKind, only: Collection[str] = ()
-) -> frozenset[str]:
-    """The checks that a run on an image of ``target`` must report."""
-    found = needed(project, target.components, kind, only=only)
-    return found - {COMPILER_CHECK} if target.without_compiler else found
-
 
 PLUGIN = "cannery.verify.pytest_report"
 """The pytest plugin with the options and the report that these runs need."""

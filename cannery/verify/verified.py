@@ -2,7 +2,8 @@
 """The results of verifications that the repository keeps: verified/TARGET.yaml, one file a target.
 
 A file has one result for each kind of device, and keeps those of images with simulated packages
-apart from those of images with the vendor's packages. A run replaces only what it has checked.
+apart from those of images with the vendor's packages. A run replaces only what it has checked. Each
+result has the hashes of what it depends on.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from cannery.image.content_key import KeyInputs, context_files, read_context
 from cannery.image.simulator_spec import recipe
 from cannery.matrix.project import VERIFIED, Project
 from cannery.registry.records import Tested
+from cannery.verify.inputs import PARTS, checks_key, result_inputs
 from cannery.verify.verification import Verification, results
 
 _HEAD = "# Written by 'python build.py build --record'. Do not edit.\n"
-_SCHEMA = 1
+_SCHEMA = 2
 
 _IMAGES = {"vendor": False, "simulated": True}
 """How a file names the packages in an image, and whether they are simulated."""
@@ -47,12 +49,12 @@ _COUNT = re.compile(r"[0-9]{1,6}", re.ASCII)
 class Verified:
     """The result of all checks of a target's image on one kind of device.
 
-    ``simulated`` says whether simulated packages were in the image. ``key`` is the content key
-    that the committed files gave the target at that time, the same on every machine.
+    ``simulated`` says whether simulated packages were in the image. ``inputs`` are those of
+    ``result_inputs`` at that time, by the committed files, so the same on every machine.
     """
 
     simulated: bool
-    key: str
+    inputs: Mapping[str, str]
     tested: Tested
 
     @property
@@ -83,11 +85,11 @@ def to_text(results: Iterable[Verified]) -> str:
             "image": "simulated" if each.simulated else "vendor",
             "device": each.tested.device,
             "date": each.tested.date,
-            "key": each.key,
             "hardware": each.tested.hardware,
             "passed": each.tested.passed,
             "failed": each.tested.failed,
             "not_run": each.tested.not_run,
+            "inputs": {name: each.inputs[name] for name in PARTS if name in each.inputs},
         }
         for each in sorted(results, key=lambda each: each.place)
     ]
@@ -148,13 +150,25 @@ def _result(section: Section) -> Verified | None:
         not_run=not_run,
         date=_matching(section, "date", _DATE, "Write it as in 2026-11-21."),
     )
-    key = _matching(section, "key", _KEY, "Write 'sha256:' and 64 digits.")
+    inputs = _inputs(section)
     counted = section.problems.count == before and {"passed", "failed"} <= {*section.names()}
     if counted and not passed + failed:
         section.wrong("passed", "no check was run, so there is no result.", "Remove it.")
     if simulated is None or not device or section.problems.count > before:
         return None
-    return Verified(simulated=simulated, key=key, tested=tested)
+    return Verified(simulated=simulated, inputs=inputs, tested=tested)
+
+
+def _inputs(section: Section) -> dict[str, str]:
+    """The hashes of the parts; a result that is older than a part has none for it."""
+    own = section.section("inputs")
+    if own is None:
+        return {}
+    fix = "Write 'sha256:' and 64 digits."
+    names = [name for name in PARTS if name in own or name == "contents"]
+    found = {name: _matching(own, name, _KEY, fix) for name in names}
+    own.done()
+    return found
 
 
 def _device(section: Section, *, simulated: bool | None) -> str:
@@ -178,22 +192,56 @@ def _count(section: Section, name: str) -> int:
     return int(text) if _COUNT.fullmatch(text) else 0
 
 
-def record(project: Project, target: str, result: Verification, *, key: str) -> None:
-    """Write ``result`` to the file of ``target``; ``key`` is the one that ``Verified`` describes.
+def record(project: Project, target: Target, result: Verification, *, image: KeyInputs) -> None:
+    """Write ``result`` to the file of ``target``; ``image`` is what the image was built from.
 
     Raises:
         MatrixError: the existing file is invalid.
-        FileError: the file cannot be read or written.
+        FileError: the file, or one of the checks, cannot be read or written.
     """
     run = [
-        Verified(simulated=result.simulated, key=key, tested=each)
+        Verified(
+            simulated=result.simulated,
+            inputs=result_inputs(image, checks_key(project, target, DeviceKind(each.device))),
+            tested=each,
+        )
         for each in results(result.to_json())
     ]
-    path = path_of(project.root, target)
+    path, name = path_of(project.root, target.id), target.id
     with project.editing():
-        before = read_verified(project.root, [target])[target]
+        before = read_verified(project.root, [name])[name]
         write_files({path: to_text(updated(before, run))})
-    console.say(f"{target}: the results are in {path.relative_to(project.root)}; commit this file")
+    console.say(f"{name}: the results are in {path.relative_to(project.root)}; commit this file")
+
+
+InputsOf = Callable[[Target, bool, DeviceKind], Mapping[str, str]]
+"""Of a target, of whether its image is simulated, and of the kind of device: ``result_inputs``."""
+
+
+def inputs_now(project: Project) -> InputsOf:
+    """The inputs of results by the checked out files.
+
+    They are empty if there are no simulated packages for the target's chip.
+
+    Raises:
+        FileError: a file cannot be read, also by the function.
+    """
+    context = read_context(project)
+    checks: dict[tuple[frozenset[str], bool, DeviceKind], str] = {}
+
+    def inputs_of(target: Target, simulated: bool, kind: DeviceKind) -> Mapping[str, str]:
+        try:
+            simulator = recipe(target) if simulated else ""
+        except UsageError:
+            return {}
+        image = state_inputs(project, context, target, simulator)
+        # Many targets have the same checks.
+        same = frozenset(target.components), target.without_compiler, kind
+        if same not in checks:
+            checks[same] = checks_key(project, target, kind)
+        return result_inputs(image, checks[same])
+
+    return inputs_of
 
 
 def state_keys(project: Project) -> Callable[[Target, bool], str]:

@@ -8,14 +8,16 @@ import re
 import shlex
 import subprocess
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from cannery.common.files import write_files
+from cannery.common.model import DeviceKind
 from cannery.matrix.project import Project
 from cannery.registry import records
-from cannery.verify.verified import Verified, path_of, state_keys, to_text
+from cannery.verify.verified import Verified, inputs_now, path_of, to_text
 from tests.cli.checkout import Checkout
 from tests.unit.catalogues import BARE as NO_DEVICE
 from tests.unit.catalogues import NPU, release
@@ -50,10 +52,11 @@ def table(checkout: Checkout, *words: str) -> tuple[dict[str, str], dict[str, st
 def keep(checkout: Checkout, target: str, **changes: object) -> None:
     """Record that an image of ``target`` passed on an NPU, of the files as they are now."""
     project = Project(root=checkout.root)
-    key = state_keys(project)(project.matrix().targets[target], False)
+    inputs_of = partial(inputs_now(project), project.matrix().targets[target], False)
+    tested = [replace(each, **changes) for each in (NO_DEVICE, NPU)]  # type: ignore[arg-type]
     results = [
-        Verified(simulated=False, key=key, tested=replace(each, **changes))  # type: ignore[arg-type]
-        for each in (NO_DEVICE, NPU)
+        Verified(simulated=False, inputs=inputs_of(DeviceKind(each.device)), tested=each)
+        for each in tested
     ]
     write_files({path_of(checkout.root, target): to_text(results)})
 

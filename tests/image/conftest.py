@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 from testinfra.host import Host
 
+from cannery.verify.image_checks import ALWAYS, FITTING
 from cannery.verify.pytest_report import leave_out
-from cannery.verify.run_checks import ALWAYS, FITTING
 from cannery.verify.verification import LeftOut
 
 Probe = Callable[..., dict[str, Any]]

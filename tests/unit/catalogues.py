@@ -42,10 +42,14 @@ CURRENT_KEY = sha("c")
 """The content key of every image of the files that are checked out."""
 
 
-def verify(checkout: Checkout, *tested: Tested, key: str = CURRENT_KEY, name: str = "full") -> None:
+def verify(
+    checkout: Checkout, *tested: Tested, contents: str = CURRENT_KEY, name: str = "full"
+) -> None:
     """Record results of images of a target; simulated ones for results on a simulated device."""
     simulated = any(each.device == "simulated" for each in tested)
-    every = [Verified(simulated=simulated, key=key, tested=each) for each in tested]
+    every = [
+        Verified(simulated=simulated, inputs={"contents": contents}, tested=each) for each in tested
+    ]
     write_files({path_of(checkout.project.root, name): to_text(every)})
 
 
@@ -71,6 +75,11 @@ def release(target: Target, **changes: Any) -> Record:
     return replace(usual, **changes)
 
 
+def inputs_of(*_: object) -> dict[str, str]:
+    """What results depend on now, of any target."""
+    return {"contents": CURRENT_KEY}
+
+
 def known(checkout: Checkout, records: Sequence[Record] = ()) -> Known:
     """What there is to know of the checkout's targets, and of these releases."""
     renderer = Renderer(checkout.project)
@@ -84,7 +93,7 @@ def known(checkout: Checkout, records: Sequence[Record] = ()) -> Known:
     return Known(
         publishing=PUBLISHING,
         records=records,
-        results=known_results(checkout.project, targets, records, lambda _, __: CURRENT_KEY),
+        results=known_results(checkout.project, targets, records, inputs_of),
         layers=layers,
         findings={name: [finding] for name in layers},
         locked={name: {"numpy": "1.26.4"} for name in layers},

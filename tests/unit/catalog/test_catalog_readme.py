@@ -64,11 +64,15 @@ def test_a_release_and_a_trial_are_named_below_the_summary(checkout: Checkout) -
 
 
 @pytest.mark.parametrize(
-    ("tested", "key", "said"),
+    ("tested", "contents", "said"),
     [
         ((BARE,), CURRENT_KEY, "no device, 2026-11-21"),
         ((BARE, SIMULATED), CURRENT_KEY, "simulated device, 2026-11-21"),
-        ((BARE, SIMULATED), sha("1"), "simulated device, 2026-11-21, older than this state"),
+        (
+            (BARE, SIMULATED),
+            sha("1"),
+            "simulated device, 2026-11-21, older than this state (contents)",
+        ),
         ((BARE, NPU), CURRENT_KEY, "NPU (Atlas 800T A2, 910B3), 2026-11-21"),
         (
             (BARE, replace(SIMULATED, failed=2)),
@@ -83,9 +87,9 @@ def test_a_release_and_a_trial_are_named_below_the_summary(checkout: Checkout) -
     ],
 )
 def test_where_it_was_verified(
-    checkout: Checkout, tested: list[records.Tested], key: str, said: str
+    checkout: Checkout, tested: list[records.Tested], contents: str, said: str
 ) -> None:
-    verify(checkout, *tested, key=key)
+    verify(checkout, *tested, contents=contents)
     assert cells(table([entry(checkout)]))[2] == said
 
 

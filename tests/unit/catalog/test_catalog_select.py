@@ -17,9 +17,10 @@ from cannery.catalog.data import page_data
 from cannery.catalog.entries import gather
 from cannery.catalog.facets import FACETS
 from cannery.matrix.project import Project
+from tests.unit.catalogues import inputs_of
 from tests.unit.matrices import CHECKOUT
 
-ENTRIES = gather(Project(root=CHECKOUT), lambda _, __: "")
+ENTRIES = gather(Project(root=CHECKOUT), inputs_of)
 IMAGES: list[dict[str, Any]] = page_data(ENTRIES, {each.id: () for each in ENTRIES}, "")["images"]
 
 RUN = """

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from cannery.common.model import DeviceKind
-from cannery.verify.run_checks import ALWAYS, PLUGIN, components, listed, needed
+from cannery.verify.image_checks import ALWAYS, components, listed, needed
+from cannery.verify.run_checks import PLUGIN
 from tests.unit.audits import PROJECT, RECORD
 
 MINE = '''\

@@ -15,11 +15,11 @@ import pytest
 from cannery.build.plan import Action
 from cannery.common.errors import MatrixError, VerificationError
 from cannery.common.files import write_files
-from cannery.common.model import DeviceKind
+from cannery.common.model import DeviceKind, Target
+from cannery.image.content_key import KeyInputs
 from cannery.verify import verified
 from cannery.verify.results import Basis, Result, known_results
-from cannery.verify.verified import Verified, path_of, read_verified, record, state_keys
-from tests.unit.publications import sha
+from cannery.verify.verified import Verified, inputs_now, path_of, read_verified, record, state_keys
 from tests.unit.verifications import NOT_RUN, REPORT
 from tests.unit.world import BOTH, World, make_world
 
@@ -33,11 +33,16 @@ def recorded(world: World) -> dict[str, tuple[Verified, ...]]:
     return read_verified(world.checkout.project.root, BOTH)
 
 
+def image_of(target: Target) -> KeyInputs:
+    """What a simulated image of ``target`` is built from."""
+    return KeyInputs.committed(target, {"Dockerfile": "FROM scratch"}, simulator="0" * 64)
+
+
 def results(world: World) -> list[Result]:
     """The results of ``full``."""
     project = world.checkout.project
     targets = project.matrix().targets.values()
-    return [*known_results(project, targets, (), state_keys(project))["full"]]
+    return [*known_results(project, targets, (), inputs_now(project))["full"]]
 
 
 def test_nothing_is_recorded_without_being_asked_for(world: World) -> None:
@@ -45,16 +50,17 @@ def test_nothing_is_recorded_without_being_asked_for(world: World) -> None:
     assert recorded(world) == {"full": (), "bare": ()}
 
 
-def test_a_run_records_the_key_of_the_files_as_they_are(world: World) -> None:
+def test_a_run_records_what_its_results_depend_on(world: World) -> None:
     world.run(record=True)
     [found] = recorded(world)["full"]
     tested = found.tested
     assert (found.simulated, tested.device, tested.date) == (False, "none", "2026-11-21")
     assert (tested.passed, tested.failed, tested.not_run) == (1, 0, 0)
     target = world.checkout.matrix.targets["full"]
-    assert found.key == state_keys(world.checkout.project)(target, False)
+    assert found.inputs == inputs_now(world.checkout.project)(target, False, DeviceKind.NONE)
+    assert [*found.inputs] == ["contents", "doctor", "checks"]
     assert [each.basis for each in results(world)] == [Basis.CURRENT]
-    assert len({each.key for [each] in recorded(world).values()}) == 2
+    assert len({each.inputs["contents"] for [each] in recorded(world).values()}) == 2
 
 
 def test_a_result_is_older_once_a_file_of_the_target_has_changed(world: World) -> None:
@@ -64,7 +70,8 @@ def test_a_result_is_older_once_a_file_of_the_target_has_changed(world: World) -
     write_files({folder / "bare" / "target.json": before + "\n"})
     assert [each.basis for each in results(world)] == [Basis.CURRENT]
     write_files({folder / "full" / "target.json": before + "\n"})
-    assert [each.basis for each in results(world)] == [Basis.OLDER]
+    [found] = results(world)
+    assert (found.basis, found.moved) == (Basis.OLDER, ("contents",))
 
 
 def test_an_image_that_was_verified_is_checked_again(world: World) -> None:
@@ -90,17 +97,18 @@ def test_a_failure_is_recorded_as_one(world: World) -> None:
 
 def test_a_file_that_is_wrong_stops_a_run_before_anything_is_built(world: World) -> None:
     path = path_of(world.checkout.project.root, "bare")
-    write_files({path: "schema: 1\nresults: none\n"})
+    write_files({path: "schema: 2\nresults: none\n"})
     with pytest.raises(MatrixError, match=r"verified/bare\.yaml:2:10"):
         world.run(record=True)
     assert (world.baked, world.checked) == ([], [])
     world.run()
-    assert path.read_text(encoding="utf-8") == "schema: 1\nresults: none\n"
+    assert path.read_text(encoding="utf-8") == "schema: 2\nresults: none\n"
 
 
 def test_a_simulated_run_leaves_the_results_of_real_packages_alone(world: World) -> None:
     project = world.checkout.project
-    keep = partial(record, project, "full", key=sha("1"))
+    target = world.checkout.matrix.targets["full"]
+    keep = partial(record, project, target, image=image_of(target))
     keep(replace(REPORT, simulated=True))
     runs = (REPORT.runs[0], replace(REPORT.runs[1], device=DeviceKind.NPU, checks=(NOT_RUN,)))
     keep(replace(REPORT, runs=runs))
@@ -112,6 +120,7 @@ def test_a_simulated_run_leaves_the_results_of_real_packages_alone(world: World)
 def test_a_target_without_simulated_packages_has_no_key_of_a_simulated_image(world: World) -> None:
     target = replace(world.checkout.matrix.targets["full"], chip="310p")
     assert state_keys(world.checkout.project)(target, True) == ""
+    assert inputs_now(world.checkout.project)(target, True, DeviceKind.NONE) == {}
 
 
 def test_the_results_of_runs_at_once_are_all_kept(
@@ -124,8 +133,10 @@ def test_the_results_of_runs_at_once_are_all_kept(
 
     monkeypatch.setattr(verified, "read_verified", slowly)
     project = world.checkout.project
+    target = world.checkout.matrix.targets["full"]
+    keep = partial(record, project, target, image=image_of(target))
     both = [replace(REPORT, runs=REPORT.runs[:1], simulated=each) for each in (False, True)]
     with ThreadPoolExecutor() as pool:
-        for done in [pool.submit(record, project, "full", each, key=sha("1")) for each in both]:
+        for done in [pool.submit(keep, each) for each in both]:
             done.result()
     assert [each.simulated for each in recorded(world)["full"]] == [False, True]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cannery.common.files import write_files
-from cannery.common.model import Target
+from cannery.common.model import DeviceKind, Target
 from cannery.registry import records
 from cannery.verify.results import Basis, Result, known_results, phrase, verdicts
 from cannery.verify.verified import Verified, path_of, to_text
@@ -27,31 +27,29 @@ def result(
 def results(
     checkout: Checkout, *releases: records.Record, verified: Iterable[Verified] = ()
 ) -> object:
-    """Those of the target ``full``, whose simulated images have the key NOW."""
+    """Those of the target ``full``, whose simulated images have the contents NOW."""
     write_files({path_of(checkout.project.root, "full"): to_text(verified)})
-    asked: list[tuple[str, bool]] = []
 
-    def key_of(target: Target, simulated: bool) -> str:
-        asked.append((target.id, simulated))
-        return NOW if simulated else sha("8")
+    def inputs_of(_: Target, simulated: bool, kind: DeviceKind) -> dict[str, str]:
+        checks = sha("2") if kind is DeviceKind.SIMULATED else sha("3")
+        return {"contents": NOW if simulated else sha("8"), "checks": checks}
 
     targets = checkout.matrix.targets.values()
-    found = known_results(checkout.project, targets, releases, key_of)
+    found = known_results(checkout.project, targets, releases, inputs_of)
     assert found["bare"] == ()
-    assert len({*asked}) == len(asked)
     return found["full"]
 
 
-def test_a_result_is_older_once_the_key_has_moved_on(checkout: Checkout) -> None:
+def test_a_result_is_older_once_a_part_has_moved(checkout: Checkout) -> None:
     verified = [
-        Verified(simulated=False, key=NOW, tested=NPU),
-        Verified(simulated=True, key=NOW, tested=BARE),
-        Verified(simulated=True, key=sha("1"), tested=SIMULATED),
+        Verified(simulated=False, inputs={"contents": NOW}, tested=NPU),
+        Verified(simulated=True, inputs={"contents": NOW, "checks": sha("3")}, tested=BARE),
+        Verified(simulated=True, inputs={"contents": NOW, "checks": sha("1")}, tested=SIMULATED),
     ]
     assert results(checkout, verified=verified) == (
-        result(NPU, Basis.OLDER),
+        replace(result(NPU, Basis.OLDER), moved=("contents",)),
         result(BARE, simulated=True),
-        result(SIMULATED, Basis.OLDER, simulated=True),
+        replace(result(SIMULATED, Basis.OLDER, simulated=True), moved=("checks",)),
     )
 
 
