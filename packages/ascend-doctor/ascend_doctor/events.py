@@ -56,7 +56,7 @@ ABORT = re.compile(
 
 _ERROR = re.compile(
     r"(?!Traceback|File |During handling|The above|ERR\d|\[ERROR\])(?=\S.{10})"
-    r".*(?:[Ff]ail|[Ee]rror|[Cc]annot|[Uu]nable|[Ii]nvalid|not found|timed out|refused|denied"
+    r".*(?:[Ff]ail|[Ee]rror|[Cc]an ?not|[Uu]nable|[Ii]nvalid|not found|timed out|refused|denied"
     r"|[Ee]xception|not support|[Uu]nsupported|abort|crash|exceed|more than|less than"
     r"|too (?:large|small|many|long)|not enough|mismatch|missing|[Ee]mpty)"
 )

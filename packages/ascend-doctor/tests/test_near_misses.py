@@ -227,17 +227,17 @@ def test_what_is_behind_it(lines: tuple[str, ...], cause: str, tmp_path: Path) -
 
 
 BESIDE = (Path(__file__).parent / "near_misses.txt").read_text(encoding="utf-8")
-BESIDE_EACH = dict(block.split("\n", 1) for block in BESIDE.split("\n=== ")[1:])
+BESIDE_EACH = [block.split("\n", 1) for block in BESIDE.split("\n=== ")[1:]]
 """The first line, "cause: what is right", and a log."""
 
 
-@pytest.mark.parametrize(("head", "log"), BESIDE_EACH.items(), ids=list(BESIDE_EACH))
+@pytest.mark.parametrize(("head", "log"), BESIDE_EACH, ids=[head for head, _ in BESIDE_EACH])
 def test_a_pattern_beside_the_reason(head: str, log: str, tmp_path: Path) -> None:
     assert root(tmp_path, log.rstrip("\n")) == head.partition(":")[2].strip()
 
 
 def test_every_cause_has_a_log_in_which_it_is_not_the_reason() -> None:
-    named = {head.partition(":")[0] for head in BESIDE_EACH}
+    named = {head.partition(":")[0] for head, _ in BESIDE_EACH}
     harmless = {"note", "bare", "question"}
     assert named == {each.id for each in causes().values() if each.kind not in harmless}
 
