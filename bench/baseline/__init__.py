@@ -20,8 +20,8 @@ from cannery.common.errors import UsageError
 from cannery.common.files import link_or_copy
 from cannery.common.model import Target
 from cannery.image.environment import image_environment
+from cannery.image.layers import wheel_groups
 from cannery.image.record import interpreter_paths
-from cannery.image.wheel_layers import wheel_groups
 from cannery.lock.lock_file import Lock, LockedWheel, parse_lock
 from cannery.lock.requirements import sdists
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ascend-sim knows of CANN releases: a part of compat.yaml.
+"""What the packages beside cannery know of compat.yaml and matrix.yaml, in files of their own.
 
-``python -m cannery.image.sim_facts`` writes it into the package ascend-sim.
+ascend-sim has the CANN releases, and ascend-doctor the drivers by which it judges hosts.
+``python -m cannery.image.companion_facts`` writes both.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from cannery.compat.file_names import file_row, name_in
 from cannery.image.environment import atb_variables
 from cannery.image.simulator_spec import DEVICES, DRIVER_VERSION, HBM_MB, SOURCES, firsts, later
 from cannery.matrix.choice import layout_of
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 
-FILE = SOURCES / "ascend_sim" / "releases.json"
-"""Where the package of this checkout has them."""
+SIM_FILE = SOURCES / "ascend_sim" / "releases.json"
+DOCTOR_FILE = SOURCES.parent / "ascend-doctor" / "ascend_doctor" / "facts.json"
 
 MACHINE = "{machine}"
 """Stands for the machine in the names of packages, which are the same for each."""
@@ -112,11 +114,36 @@ def _oldest_cann(pairings: Iterable[Pairing]) -> dict[str, str]:
     return {name: str(found[name]) for name in sorted(found, key=Version)}
 
 
-def facts_text(compat: Compat) -> str:
-    """The text of FILE."""
-    return json.dumps(sim_facts(compat), indent=1, ensure_ascii=True) + "\n"
+def doctor_facts(matrix: Matrix, compat: Compat) -> dict[str, Any]:
+    """The drivers that sources name for each CANN, and the public releases near interim builds.
+
+    The most trusted source comes first.
+    """
+    releases = [target.cann for target in matrix.targets.values()]
+    nearest = {each.version: each.nearest_public for each in releases if each.interim}
+    rows = sorted(compat.drivers, key=lambda row: (row.rank, row.line))
+    return {
+        "nearest_public": dict(sorted(nearest.items())),
+        "drivers": [
+            {
+                "cann": str(row.cann),
+                "minimum": row.minimum,
+                "maximum": row.maximum,
+                "source": "; ".join(map(str, row.sources)),
+            }
+            for row in rows
+        ],
+    }
+
+
+def companion_files(matrix: Matrix, compat: Compat) -> dict[Path, str]:
+    """The files of this checkout's packages, and their texts."""
+    return {
+        SIM_FILE: json.dumps(sim_facts(compat), indent=1) + "\n",
+        DOCTOR_FILE: json.dumps(doctor_facts(matrix, compat), indent=2) + "\n",
+    }
 
 
 if __name__ == "__main__":
     checkout = Project(root=Path(__file__).resolve().parents[2])
-    write_files({FILE: facts_text(checkout.compat())})
+    write_files(companion_files(checkout.matrix(), checkout.compat()))

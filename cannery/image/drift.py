@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import difflib
-import fnmatch
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +14,8 @@ from cannery.common.files import LEFTOVER
 from cannery.matrix.project import Project
 
 MADE = (
-    *("Dockerfile", "build-requirements.lock", "compose.yaml", "requirements.lock", "target.json"),
-    # What earlier versions wrote.
-    *("constraints.txt", "environment", "layers.txt", "leave-out.txt", "nnal.env", "profile.sh"),
-    "toolkit.env",
+    *("Dockerfile", "build-requirements.lock", "compose.yaml", "requirements.lock"),
+    "target.json",
 )
 """The names of the files that ``build.py render`` and ``build.py lock`` write below images/ID/."""
 
@@ -111,7 +108,7 @@ def _was_rendered(project: Project, path: Path) -> bool:
     folder, *inner = path.relative_to(project.images).parts
     if path.name.endswith(LEFTOVER) and not path.is_symlink():
         return True
-    if path.is_symlink() or not any(fnmatch.fnmatchcase("/".join(inner), name) for name in MADE):
+    if path.is_symlink() or "/".join(inner) not in MADE:
         return False
     dockerfile = project.images / folder / "Dockerfile"
     return not dockerfile.is_symlink() and (_read(dockerfile) or "").startswith(_HEAD)

@@ -48,7 +48,7 @@ def doctor_pythons(session: nox.Session) -> None:
 def pack(session: nox.Session) -> None:
     """Pack the program and make it the one that images get, which moves their content keys."""
     with session.chdir("../.."):
-        session.run("python", "-m", "cannery.image.doctor_facts")
+        session.run("python", "-m", "cannery.image.companion_facts")
     session.run("python", "tools/pack.py", "ascend_doctor", PINNED)
 
 

@@ -48,7 +48,7 @@ def test_a_change_of_the_matrix_shows_in_the_images_it_is_about(checkout: Checko
 
 def test_a_file_that_was_rendered_once(checkout: Checkout) -> None:
     before = checkout.state()
-    name = f"images/{TARGET}/layers.txt"
+    name = f"images/{TARGET}/compose.yaml"
     (checkout.root / name).write_text("old", encoding="utf-8")
     said = f"{name}: no target has this file any more."
     checkout.run("render", "--check").refused(4, said, MEND)

@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.image.doctor_facts import facts_file
-from cannery.image.sim_facts import FILE as SIM_FACTS
-from cannery.image.sim_facts import facts_text
+from cannery.image.companion_facts import companion_files
 from cannery.matrix.project import Project
 from tests.policy.test_policy_sources import ROOT, tracked
 
@@ -71,12 +69,7 @@ def test_the_pinned_doctor_is_packed_as_the_doctor_is(tmp_path: Path) -> None:
         print("The doctor of images is older than its source: nox -s doctor -- -s pack")
 
 
-def test_the_facts_of_the_doctor_are_those_of_compat_yaml(project: Project) -> None:
-    path, text = facts_file(project, project.matrix(), project.compat())
-    advice = "run: python -m cannery.image.doctor_facts"
-    assert path.read_text(encoding="utf-8") == text, advice
-
-
-def test_the_facts_of_ascend_sim_are_those_of_compat_yaml(project: Project) -> None:
-    advice = "run: python -m cannery.image.sim_facts"
-    assert SIM_FACTS.read_text(encoding="utf-8") == facts_text(project.compat()), advice
+def test_the_facts_of_the_companions_are_those_of_compat_yaml(project: Project) -> None:
+    for path, text in companion_files(project.matrix(), project.compat()).items():
+        advice = f"{path} is old; run: python -m cannery.image.companion_facts"
+        assert path.read_text(encoding="utf-8") == text, advice
