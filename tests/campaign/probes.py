@@ -68,6 +68,9 @@ _ASKED = {
     *("version", "toolkits", "cann", "torch", "torch_npu", "pythons", "chips", "suite"),
 }
 
+_PAIRED: _Part = [("torch", "2.9.0"), ("torch_npu", "2.9.0.post2")]
+"""Wheels that their maker pairs with a CANN that others are compatible with."""
+
 _HCCL_TEST = "hccl-test"
 
 _LIFETIMES = {"cann": "cann", "torch_npu": "torch", "python": "pythons"}
@@ -100,7 +103,8 @@ def _asked(name: str, value: Any, row: facts.Row) -> Iterator[_Part]:
         key = name
         if name == "version" and not isinstance(row, facts.OnToolkit):
             key = type(row).__name__.lower()
-        yield from ([(key, each)] for each in (*_versions(value), *_MORE.get(name, ())))
+        paired = _PAIRED if isinstance(row, facts.Compatible) else []
+        yield from ([(key, each), *paired] for each in (*_versions(value), *_MORE.get(name, ())))
 
 
 def _requirements(row: facts.Package) -> list[str]:

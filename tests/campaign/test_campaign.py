@@ -86,6 +86,12 @@ def test_an_edit_can_be_made_again(campaign: Campaign, tmp_path: Path) -> None:
             Outcome.DIFFERENT,
         ),
         ("compat.yaml", "branch: v2.9.0-26.1.0", "branch: v2.9.0-26.1.1", Outcome.DIFFERENT),
+        (
+            "compat.yaml",
+            "its second table has TorchNPU",
+            "its table has TorchNPU",
+            Outcome.DIFFERENT,
+        ),
         ("publish.yaml", "latest:", "newest:", Outcome.DIFFERENT),
     ],
 )
