@@ -14,7 +14,7 @@ from cannery.common.model import Target
 from cannery.compat import Compat, judge
 from cannery.compat.archives import load_archives
 from cannery.compat.check_document import finding_document, target_document
-from cannery.compat.check_report import explained, summary
+from cannery.compat.check_report import explained, outdated, summary
 from cannery.compat.facts import Row, Source
 from cannery.engine.preflight import judge_driver
 from cannery.image.render import Renderer
@@ -37,6 +37,8 @@ _NEW: dict[str, Any] = {
 }
 _KEY = "sha256:" + "0" * 64
 _ROWS_OF_A_SOURCE = 8
+_LATER = "2029-01-01"
+"""A day on which every source has been read too long ago."""
 
 
 class Outputs:
@@ -133,6 +135,9 @@ class Outputs:
         if explain(targets, old) != explain(targets, new):
             return True
         if self._proposed(old) != self._proposed(new):
+            return True
+        aged = [outdated(each.sources.values(), _LATER) for each in (old, new)]
+        if aged[0] != aged[1]:
             return True
         asked = [
             probe

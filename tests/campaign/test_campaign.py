@@ -92,6 +92,12 @@ def test_an_edit_can_be_made_again(campaign: Campaign, tmp_path: Path) -> None:
             "its table has TorchNPU",
             Outcome.DIFFERENT,
         ),
+        (
+            "compat.yaml",
+            "2026-11, read: 2026-11-25",
+            "2026-11, read: 2926-11-25",
+            Outcome.DIFFERENT,
+        ),
         ("publish.yaml", "latest:", "newest:", Outcome.DIFFERENT),
     ],
 )
