@@ -25,6 +25,7 @@ from cannery.matrix.base_digests import update_bases
 from cannery.matrix.index_questions import KEYS, questions
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project, select
+from cannery.matrix.propose_pairs import Kind
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.snapshots import move_snapshots
 from cannery.matrix.updates import News, compare
@@ -59,6 +60,13 @@ class UpdateOptions(TargetOptions):
         "applications; --write adds them to families of matrix.yaml. Targets that are no "
         "longer maintained are named for removal",
         conflicts=("deepspeed", "bases", "snapshot", "targets", "where"),
+    )
+    kind: str = option(
+        "with --new, only pairs on a CANN that a target has (torch_npu), pairs on another CANN "
+        "(cann), or applications",
+        default="",
+        choices=(*Kind,),
+        needs="new",
     )
     table: tuple[str, ...] = option(
         "with --new, the table of torch_npu (COMPATIBILITY.md) or of vllm-ascend "
@@ -147,7 +155,8 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
         OutOfSyncError: with --check, there are some.
         MatrixError, EngineError, FileError: as ``propose``; then no file has changed.
     """
-    found = propose(project, source, options.table, now()[:10])
+    kinds = (Kind(options.kind),) if options.kind else (*Kind,)
+    found = propose(project, source, options.table, now()[:10], kinds)
     if text := proposals(found.rows, found.proposed, found.ended):
         print(text)
     targets = [name for each in found.proposed for name in each.addition.targets]

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from cannery.common import console
+from cannery.common.cann_version import CannVersion
 from cannery.common.columns import fold
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
@@ -26,7 +27,7 @@ from cannery.matrix.index_questions import questions
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.propose_applications import application_questions, propose_applications
-from cannery.matrix.propose_pairs import Proposed, propose_pairs
+from cannery.matrix.propose_pairs import Kind, Proposed, kind_of, propose_pairs
 from cannery.matrix.schema import parse_files
 from cannery.matrix.siblings import Known
 from cannery.matrix.text import YamlText
@@ -49,10 +50,16 @@ class Proposals:
     before: Mapping[Path, str]
 
 
-def propose(project: Project, source: PackageIndex, tables: Iterable[str], today: str) -> Proposals:
-    """Everything that could be new, by ``source`` and the makers' ``tables``.
+def propose(
+    project: Project,
+    source: PackageIndex,
+    tables: Iterable[str],
+    today: str,
+    kinds: Collection[Kind] = (*Kind,),
+) -> Proposals:
+    """What of ``kinds`` could be new, by ``source`` and the makers' ``tables``.
 
-    ``today`` is a day as in 2026-11-22.
+    ``today`` is a day as in 2026-11-22. Targets to remove come with the pairs of torch_npu.
 
     Raises:
         MatrixError: matrix.yaml, compat.yaml or the table is wrong.
@@ -66,7 +73,8 @@ def propose(project: Project, source: PackageIndex, tables: Iterable[str], today
     rows: list[TableRow] = []
     after = dict(before)
     for table in filter(None, tables):
-        more = new_rows(read_table(read_page(table, source.ca), table), compat)
+        every = new_rows(read_table(read_page(table, source.ca), table), compat)
+        more = [row for row in every if _kind_of_row(row, matrix) in kinds]
         after[compat_file] = _with_rows(after[compat_file], more, table, today)
         compat = parse_compat(after[compat_file], compat_file.name)
         rows += more
@@ -76,27 +84,32 @@ def propose(project: Project, source: PackageIndex, tables: Iterable[str], today
     locks = _Locks(project, source)
     known = Known(compat=compat, answers=answers, refusal=locks.refusal)
     facts: Data = {**files, FACTS: after[compat_file]}
-    proposed, new = _proposals(facts, matrix, known, today)
+    proposed, new = _proposals(facts, matrix, known, today, kinds)
     while locks.make(_targets_of(proposed, new)):
-        proposed, new = _proposals(facts, matrix, known, today)
+        proposed, new = _proposals(facts, matrix, known, today, kinds)
     after |= {project.root / name: text for name, text in new.items()}
     return Proposals(
         rows=tuple(rows),
         proposed=tuple(proposed),
-        ended=tuple(ended_targets(matrix, compat, today)),
+        ended=tuple(ended_targets(matrix, compat, today)) if Kind.TORCH_NPU in kinds else (),
         files={path: text for path, text in after.items() if text != before[path]}
         | locks.texts(each.id for each in _targets_of(proposed, new)),
         before=before,
     )
 
 
+def _kind_of_row(row: TableRow, matrix: Matrix) -> Kind:
+    return Kind.APPLICATIONS if row.app else kind_of(CannVersion.parse(row.cann), matrix)
+
+
 def _proposals(
-    files: Data, matrix: Matrix, known: Known, today: str
+    files: Data, matrix: Matrix, known: Known, today: str, kinds: Collection[Kind]
 ) -> tuple[list[Proposed], Data]:
-    """All proposals, and ``files`` with them."""
-    proposed = [*propose_pairs(files, matrix, known, today)]
+    """All proposals of ``kinds``, and ``files`` with them."""
+    proposed = [*propose_pairs(files, matrix, known, today, kinds)]
     files = proposed[-1].addition.files if proposed else files
-    proposed += propose_applications(files, matrix, known)
+    if Kind.APPLICATIONS in kinds:
+        proposed += propose_applications(files, matrix, known)
     return proposed, proposed[-1].addition.files if proposed else files
 
 

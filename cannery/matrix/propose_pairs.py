@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from packaging.version import Version
 
@@ -14,6 +15,7 @@ from cannery.common.errors import MatrixError
 from cannery.common.extras import EXTRAS, PAIRED
 from cannery.common.model import USUAL_CHIP
 from cannery.compat.facts import Compat, Pairing
+from cannery.compat.file_names import judged_as
 from cannery.compat.nearest import Combination, is_published, pinned_beside
 from cannery.matrix.choice import Choice, NewOptions, layout_of
 from cannery.matrix.files import Data
@@ -36,6 +38,16 @@ _KEYS = {"summary", "cann", "chip", "torch", "torch_npu", *EXTRAS}
 _NO_FAMILY = "No family has pairs as the values of an axis: 'build.py new' adds a single target."
 
 
+class Kind(StrEnum):
+    """What is new in a proposal; each can be reviewed and merged without the others."""
+
+    TORCH_NPU = "torch_npu"
+    """A pair on a CANN that a target has."""
+    CANN = "cann"
+    """A pair on another CANN."""
+    APPLICATIONS = "applications"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Proposed:
     """A proposal: ``what`` says it, and ``problem`` why nothing can be written for it, or ""."""
@@ -45,19 +57,27 @@ class Proposed:
     problem: str = ""
 
 
-def propose_pairs(files: Data, matrix: Matrix, known: Known, today: str) -> Iterator[Proposed]:
+def kind_of(cann: CannVersion, matrix: Matrix) -> Kind:
+    """The kind of a pair on ``cann``."""
+    known = {judged_as(target.cann) for target in matrix.targets.values()}
+    return Kind.TORCH_NPU if cann in known else Kind.CANN
+
+
+def propose_pairs(
+    files: Data, matrix: Matrix, known: Known, today: str, kinds: Collection[Kind] = (*Kind,)
+) -> Iterator[Proposed]:
     """One proposal for each new pair, each for the ``files`` of the one before it.
 
     A pair is new if its CANN is newer than that of every target with its torch, or its torch than
     all; of each series of CANN, as 9.1.X, the newest is proposed. A torch whose maintenance ended
-    before ``today`` is left out.
+    before ``today`` is left out, as is what is not of ``kinds``.
     """
     compat = known.compat
     ended = {
         row.version for row in compat.lifetimes if row.component == "torch_npu" and row.ends < today
     } - {row.version for row in compat.lifetimes if not row.ends}
     for found in _new(matrix, compat):
-        if found.torch in ended:
+        if found.torch in ended or kind_of(found.cann, matrix) not in kinds:
             continue
         pair = f"PyTorch {found.torch} with torch_npu {found.torch_npu} on CANN {found.cann}"
         like = _like(files, found)
@@ -80,8 +100,7 @@ def _new(matrix: Matrix, compat: Compat) -> list[Combination]:
     used: dict[str, set[CannVersion]] = {}
     for target in matrix.targets.values():
         if target.torch:
-            cann = target.cann.nearest_public if target.cann.interim else target.cann.version
-            used.setdefault(target.torch, set()).add(CannVersion.parse(cann))
+            used.setdefault(target.torch, set()).add(judged_as(target.cann))
     last = max(map(Version, used), default=Version("0"))
     best: dict[tuple[str, tuple[int, int]], Pairing] = {}
     for row in compat.pairings:

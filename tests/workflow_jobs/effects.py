@@ -10,7 +10,7 @@ from tests.workflow_jobs.place import REPOSITORY, Place
 from tests.workflow_jobs.published import ADVISORY, LOCK, TARGET, tags
 from tests.workflows.steps import MAIN
 
-_INDEX, _VULNERABILITIES = "update/package-index", "update/vulnerabilities"
+_VERSIONS, _VULNERABILITIES = "update/versions", "update/vulnerabilities"
 _OLD, _NEW = "torch_npu: 2.9.0.post7", "torch_npu: 2.9.0.post8"
 
 
@@ -57,7 +57,7 @@ def older(place: Place) -> None:
 def older_with_request(place: Place) -> None:
     """Do the same where an earlier run of the workflow has opened a pull request."""
     older(place)
-    opened = {"baseRefName": "main", "headRefName": _INDEX, "title": "Update", "body": "before"}
+    opened = {"baseRefName": "main", "headRefName": _VERSIONS, "title": "Update", "body": "before"}
     place.service.pull_requests.opened.append(opened)
 
 
@@ -70,10 +70,12 @@ def _request(place: Place, branch: str) -> str:
 
 
 def proposed(place: Place) -> None:
-    """A pull request has the newer torch_npu."""
-    assert _NEW in git(_server(place), "show", f"{_INDEX}:matrix.yaml")
-    assert "matrix.yaml" in _changed(place, _INDEX)
-    assert "2.9.0.post8 is newer than 2.9.0.post7" in _request(place, _INDEX)
+    """A pull request has the newer torch_npu, and others have nothing of it."""
+    assert _NEW in git(_server(place), "show", f"{_VERSIONS}:matrix.yaml")
+    assert "matrix.yaml" in _changed(place, _VERSIONS)
+    assert "2.9.0.post8 is newer than 2.9.0.post7" in _request(place, _VERSIONS)
+    others = [name for name in _branches(place) if name.startswith("update/") and name != _VERSIONS]
+    assert not [name for name in others if "matrix.yaml" in _changed(place, name)]
 
 
 def edited(place: Place) -> None:

@@ -108,7 +108,8 @@ def _note(line: str, ran: Ran) -> None:
     job = said.get("jobID", "")
     print(f"[{job}] {said['msg']}".rstrip(), flush=True)
     if result := said.get("jobResult"):
-        ran.jobs[job] = result
+        # Of a job with a matrix, one failure is a failure of all.
+        ran.jobs[job] = "failure" if ran.jobs.get(job) == "failure" else result
     if (result := said.get("stepResult")) and said.get("stage") == "Main":
         nested: Sequence[str] = said.get("stepID", [])
         if len(nested) == 1:

@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from cannery.cli.parser import parse
+from cannery.matrix.propose_pairs import Kind
 from tests.workflows.sessions import SESSIONS
-from tests.workflows.steps import CHILD, MAIN, STEPS, VALUES, Machine
+from tests.workflows.steps import CHILD, MAIN, STEPS, VALUES, WORKFLOWS, Machine
 from tests.workflows.test_workflow_effects import DONE
 
 REGISTRY = {
@@ -45,7 +46,7 @@ READ: dict[str, Mapping[str, str]] = {
     "release/publish/Publish": {**VALUES, **REGISTRY},
     "retention/prune/Prune": {**REGISTRY, "REMOVE": "yes"},
     "update/update/Install requirements": {},
-    "update/update/Compare with the package index": {"TABLE": ""},
+    "update/update/Look for what is new": {"OPTIONS": "--new --kind cann --table="},
     "update/update/Lock": {},
     "update/scan/Install requirements": {},
     "update/scan/Scan": {**REGISTRY, "ADVISORIES": "https://osv.example.com"},
@@ -101,6 +102,23 @@ def accept(words: Sequence[str]) -> int:
         case _:
             pytest.fail(f"what is {words}?")
     return 0
+
+
+def _kinds(job: str) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = WORKFLOWS["update"]["jobs"][job]["strategy"]["matrix"]["include"]
+    return found
+
+
+@pytest.mark.parametrize("kind", _kinds("update"), ids=lambda kind: kind["kind"])
+def test_update_knows_how_to_look_for_each_kind(kind: dict[str, str]) -> None:
+    parse(["update", *kind["options"].partition("${{")[0].split(), "--write"])
+
+
+def test_each_kind_of_news_has_a_pull_request_of_its_own() -> None:
+    looked, proposed = ([each["kind"] for each in _kinds(job)] for job in ("update", "propose"))
+    assert looked == proposed
+    assert {*Kind} < {*looked}
+    assert len({each["title"] for each in _kinds("propose")}) == len(proposed)
 
 
 @pytest.mark.parametrize("name", [*STEPS, *CHILD])

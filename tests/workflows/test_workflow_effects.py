@@ -157,8 +157,11 @@ def gather_records(machine: Machine, step: Step) -> None:
 def propose(machine: Machine, step: Step) -> None:
     """The step with the token takes from a patch the files that may change, and runs none."""
     checkout, folder = machine.checkout, machine.checkout / "proposal"
-    folder.mkdir()
     machine.fake("gh")
+    values = {**SERVICES, "BRANCH": "proposed/new", "TITLE": "New"}
+    nothing = machine.run(step, values)
+    assert (nothing.code, nothing.commands) == (0, []), nothing.said
+    folder.mkdir()
     for name in ("matrix.yaml", f"images/{MAIN}/Dockerfile", ".ci/propose", "build.py"):
         with (checkout / name).open("a", encoding="utf-8") as stream:
             stream.write("# changed\n")
@@ -171,10 +174,10 @@ def propose(machine: Machine, step: Step) -> None:
     git(checkout, "reset", "--quiet", "--hard")
     (folder / "change.patch").write_text(patch, encoding="utf-8")
     (folder / "body.md").symlink_to("/proc/self/environ")
-    assert machine.run(step, {**SERVICES, "BRANCH": "proposed/new"}).commands == []
+    assert machine.run(step, values).commands == []
     (folder / "body.md").unlink()
     (folder / "body.md").write_text("news\n", encoding="utf-8")
-    done = machine.run(step, {**SERVICES, "BRANCH": "proposed/new"})
+    done = machine.run(step, values)
     assert done.code == 0, done.said
     changed = git(machine.folder / "server.git", "diff", "--name-only", "main", "proposed/new")
     own = {f"images/{MAIN}/{name}" for name in ("Dockerfile", "target.json")}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from cannery.lock import proposing
 from cannery.lock.proposing import Proposals, propose
 from cannery.matrix.index_questions import Answers, Question
 from cannery.matrix.project import Project
+from cannery.matrix.propose_pairs import Kind
 from tests.copies import copy_tree
 from tests.unit.compat.test_makers_table import CHINESE, NEWEST, NOTES, VLLM
 from tests.unit.matrices import CHECKOUT, OWN_FACTS
@@ -42,8 +43,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return Project(root=tmp_path)
 
 
-def found_in(project: Project, *tables: str) -> Proposals:
-    return propose(project, PackageIndex(ca=None, index_url=""), tables, "2026-09-01")
+def found_in(project: Project, *tables: str, kinds: Collection[Kind] = (*Kind,)) -> Proposals:
+    return propose(project, PackageIndex(ca=None, index_url=""), tables, "2026-09-01", kinds)
 
 
 def test_a_new_target_comes_with_its_lock(project: Project) -> None:
@@ -53,6 +54,32 @@ def test_a_new_target_comes_with_its_lock(project: Project) -> None:
     assert found.files[lock] == f"the lock of {NEW}\n"
     assert found.rows == ()
     assert project.matrix_file.read_text(encoding="utf-8") == TEXT
+
+
+def _without_places(found: Proposals) -> list[str]:
+    return [each.what.partition(", as ")[0] for each in found.proposed]
+
+
+def test_each_kind_is_proposed_without_the_others(project: Project, tmp_path: Path) -> None:
+    tables = {"COMPATIBILITY.md": CHINESE, "versioning_policy.md": VLLM}
+    for name, text in tables.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    paths = [str(tmp_path / name) for name in tables]
+    every = found_in(project, *paths)
+    by_kind = {kind: found_in(project, *paths, kinds=[kind]) for kind in Kind}
+    rows = [row for each in by_kind.values() for row in each.rows]
+    assert len(rows) == len(every.rows)
+    assert {*rows} == {*every.rows}
+    assert {row.app != "" for row in by_kind[Kind.APPLICATIONS].rows} == {True}
+    # A new value may stand beside another one, which is not there without the others.
+    whats = {kind: _without_places(found) for kind, found in by_kind.items()}
+    together = [what for kind in Kind for what in whats[kind]]
+    assert sorted(together) == sorted(_without_places(every))
+    # All targets of this matrix have CANN 9.0.0.
+    assert whats[Kind.CANN]
+    assert all("on CANN" in what and "on CANN 9.0.0" not in what for what in whats[Kind.CANN])
+    assert all("on CANN 9.0.0" in what for what in whats[Kind.TORCH_NPU])
+    assert not any("on CANN" in what for what in whats[Kind.APPLICATIONS])
 
 
 def test_a_target_that_cannot_be_locked_is_left_out(
