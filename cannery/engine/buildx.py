@@ -99,7 +99,8 @@ def _secrets(source: PackageIndex) -> Iterator[list[str]]:
 
 def failure(what: str, tail: Sequence[str], log: Path) -> BuildError:
     """The error for a build that ended with the lines ``tail``; ``log`` has the whole output."""
-    text = "".join(tail)
+    lines = [line.replace(_REPEATED, "ERROR: ") for line in tail]
+    text = "".join(lines)
     fix = f"The whole log is in {log}."
     # Steps run programs of all kinds, so only their texts can be searched. This only adds a hint.
     if "no space left on device" in text.lower():
@@ -108,6 +109,6 @@ def failure(what: str, tail: Sequence[str], log: Path) -> BuildError:
         fix = "A certificate is not trusted: name your own CA file with --ca. " + fix
     elif "rpc error: code = Unavailable" in text or "ERROR: Unavailable:" in text:
         fix = "The connection to the engine was lost: check that it runs, and build again. " + fix
-    errors = [line for line in tail if _REASON.search(line)] or tail[-5:]
-    said = "".join(dict.fromkeys(line.replace(_REPEATED, "ERROR: ") for line in errors)).rstrip()
+    errors = [line for line in lines if _REASON.search(line)] or lines[-5:]
+    said = "".join(dict.fromkeys(errors)).rstrip()
     return BuildError(Problem(what=f"{what}.\n{said}\n", fix=fix))

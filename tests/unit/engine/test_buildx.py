@@ -137,6 +137,11 @@ FAILURES = {
         "Unavailable: error reading",
         "The connection to the engine was lost: check that it runs, and build again.",
     ),
+    "an engine that was killed in a step": (
+        "ERROR: failed to solve: Unavailable: error reading from server: EOF",
+        "Unavailable: error reading",
+        "The connection to the engine was lost: check that it runs, and build again.",
+    ),
 }
 
 
