@@ -22,6 +22,7 @@ figures:
   h  a command that judges all targets
   i  the image tests
   k  cold build with packages of real size
+  l  disk that such packages take
 
 All figures but h start a separate engine. They need root, dockerd, iproute2, iptables and disk
 space (e: 40 GB; k: 6 GB and 5 times --real-size). All figures together take hours under emulation.
@@ -75,7 +76,7 @@ def _figures(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=4.5,
         metavar="GB",
-        help="size of the installed toolkit and kernels in figure k (default: 4.5)",
+        help="size of the installed toolkit and kernels in figures k, l (default: 4.5)",
     )
     parser.add_argument(
         "--targets",

@@ -19,7 +19,7 @@ The baseline is the usual way to build such images: one Dockerfile with one stag
 entirely under emulation, as the NPU images of LLaMA-Factory and the CANN images are built ([the
 template](baseline/Dockerfile.j2)). The baseline has the same Debian packages, the same
 locked wheels and the same CANN packages; simulated ones are built beforehand for both
-sides. They are small; in the figure that names a size they are padded with files, for both sides.
+sides. They are small; in the figures that name a size they are padded with files, for both sides.
 An image of either side is compared only after `import torch, torch_npu` has worked in it.
 Both sides download packages from the same package index, which was a proxy near the machine; a
 slower index adds the same download time to both sides. A sample in which a download stalls (ten

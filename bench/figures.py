@@ -25,6 +25,7 @@ ON_ENGINE: dict[str, Builds] = {
     "c": figures_build.moved,
     "i": figures_commands.tests,
     "k": figures_real.cold,
+    "l": figures_real.disk,
     "e": figures_set.all_targets,
 }
 """In this order, because a figure uses images that an earlier one has built; (e) removes them."""

@@ -22,7 +22,7 @@ from cannery.common.model import Target
 class Plan:
     """The targets, and the numbers of samples.
 
-    ``real_size`` is the installed size of the padded packages of figure (k), in bytes.
+    ``real_size`` is the installed size of the padded packages of figures (k) and (l), in bytes.
     Figure (e) takes ``count`` of the targets in ``all``, or all if this is 0.
     """
 

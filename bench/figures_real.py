@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure (k): builds with packages of the size of the vendor's."""
+"""Figures (k) and (l): builds with packages of the size of the vendor's: time and disk."""
 
 from __future__ import annotations
 
@@ -72,6 +72,34 @@ def cold(session: Session, plan: Plan) -> list[Figure]:
             detail=detail,
         ),
     ]
+
+
+def disk(session: Session, plan: Plan) -> list[Figure]:
+    """(l) What the engine stores more if all is cached except the padded packages."""
+    padded = _padded_session(session, plan)
+    session.ours_cold(plan.main)
+    # An image of equal key is not built again, and the key of a simulated package has no sizes.
+    must("docker", "image", "rm", "--force", session.ours_name(plan.main))
+    before = _used()
+    padded.ours(plan.main)
+    added = _used() - before
+    _remove(padded)
+    return [
+        Figure(
+            key="real-disk",
+            title=f"growth of the engine's storage by {plan.real_size / 1e9:.1f} GB of packages",
+            unit="bytes",
+            ours=Series(what="with a copy of the packages", samples=(added,)),
+            reference=Series(what="installed files", samples=(plan.real_size,)),
+            detail={"target": plan.main.id},
+        )
+    ]
+
+
+def _used() -> int:
+    """Bytes on disk of the engine's storage."""
+    root = must("docker", "info", "--format", "{{.DockerRootDir}}").strip()
+    return int(must("du", "--summarize", "--one-file-system", "--block-size=1", root).split()[0])
 
 
 def _padded_session(session: Session, plan: Plan) -> Session:

@@ -94,6 +94,7 @@ LIMITS: dict[str, Limit] = {
         on="value",
     ),
     "real-cold": Limit(bounded_by=f"{_ONE}; and by {_CANN}", at_most=0.30),
+    "real-disk": Limit(bounded_by=f"{_CANN}, and the layers above CANN", at_most=2.2),
     "moved": Limit(
         bounded_by="the layer of the library, and the export to the engine", at_most=0.10
     ),
