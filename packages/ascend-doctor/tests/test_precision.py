@@ -22,10 +22,12 @@ def test_the_page_has_the_figures_of_today(verdicts: list[Verdict]) -> None:
 
 
 def test_there_are_enough_cases(verdicts: list[Verdict]) -> None:
-    assert tally(verdicts, "failure", *GROUPS)["cases"] >= 500
-    assert tally(verdicts, "failure", *PUBLIC)["cases"] >= 450
-    assert tally(verdicts, "healthy", *GROUPS)["cases"] >= 60
-    assert tally(verdicts, "healthy", *PUBLIC)["cases"] >= 30
+    assert tally(verdicts, "failure", *GROUPS)["cases"] >= 800
+    closed, public = (tally(verdicts, "failure", *of)["cases"] for of in ([CLOSED], PUBLIC))
+    assert public >= 750
+    assert closed >= 0.25 * public, "a fixed part of the public failures is to be closed"
+    assert tally(verdicts, "healthy", *GROUPS)["cases"] >= 110
+    assert tally(verdicts, "healthy", *PUBLIC)["cases"] >= 90
 
 
 def test_no_case_breaks_the_doctor(verdicts: list[Verdict]) -> None:
@@ -35,8 +37,8 @@ def test_no_case_breaks_the_doctor(verdicts: list[Verdict]) -> None:
 def test_the_closed_failures_are_told_as_often_as_before(verdicts: list[Verdict]) -> None:
     # The aim is 2 % wrong. This is what was reached: lower it when it is less.
     n = tally(verdicts, "failure", CLOSED)
-    assert n["right"] >= 0.8 * n["cases"], f"{n['right']} of {n['cases']} right"
-    assert n["wrong"] <= 0.037 * n["cases"], f"{n['wrong']} of {n['cases']} wrong"
+    assert n["right"] >= 0.81 * n["cases"], f"{n['right']} of {n['cases']} right"
+    assert n["wrong"] <= 0.0355 * n["cases"], f"{n['wrong']} of {n['cases']} wrong"
 
 
 def test_the_open_failures_are_told_right(verdicts: list[Verdict]) -> None:
