@@ -20,7 +20,7 @@ def images(targets: Sequence[str], *, simulate: bool) -> list[tuple[str, str, st
     """A row for each image: unpacked size, and the digest, or the id if it was never pushed."""
     # Python looks for modules beside this program, but the package is one folder up.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    from cannery.common.image_names import image_name
+    from cannery.common.references import image_name
 
     rows = []
     for name in (image_name(target, simulate=simulate) for target in targets):

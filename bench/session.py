@@ -16,10 +16,10 @@ from bench.timing import Timed, require_cold, timed
 from cannery.common import console
 from cannery.common.bases import Base
 from cannery.common.errors import BuildError, CanneryError
-from cannery.common.image_names import image_name
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.process import run
+from cannery.common.references import image_name
 from cannery.deploy.run_spec import no_device, simulated_device
 from cannery.engine import client as docker
 from cannery.engine.base import Bases, Notes, building_architecture

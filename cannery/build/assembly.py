@@ -20,8 +20,8 @@ from cannery.common.bases import FoundBase, Origin
 from cannery.common.clock import now
 from cannery.common.errors import ArtifactError, EngineError
 from cannery.common.file_hashes import Hashes
-from cannery.common.image_names import image_tag
 from cannery.common.model import Target
+from cannery.common.references import image_tag
 from cannery.engine import base
 from cannery.engine.bake import BakeSettings
 from cannery.engine.base import Notes

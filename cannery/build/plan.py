@@ -12,7 +12,7 @@ from typing import Any
 from cannery.common.bases import Origin
 from cannery.common.columns import columns, fold
 from cannery.common.model import Target
-from cannery.common.printable import json_text
+from cannery.common.outside import json_text
 from cannery.fetch.needed_files import Missing
 from cannery.image.layers import Layer, SharedLayer, components_named, shared
 

@@ -18,9 +18,8 @@ from cannery.build.selection import Selection
 from cannery.common import console
 from cannery.common.errors import ArtifactError, CanneryError, EngineError, Problem, UsageError
 from cannery.common.file_hashes import Hashes
-from cannery.common.image_names import image_name, image_tag
 from cannery.common.model import Target
-from cannery.common.references import parse_reference
+from cannery.common.references import image_name, image_tag, parse_reference
 from cannery.engine.images import Images, local_images
 from cannery.fetch.artifacts import check_artifacts
 from cannery.fetch.fetching import Provided

@@ -28,8 +28,8 @@ from cannery.common.errors import (
     named_problems,
     raise_all,
 )
-from cannery.common.image_names import image_name
 from cannery.common.progress import Board, shown
+from cannery.common.references import image_name
 from cannery.common.threads import each_in_thread, workers
 from cannery.engine import client as engine
 from cannery.engine import containers

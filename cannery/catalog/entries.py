@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cannery.common.image_names import image_name
 from cannery.common.model import Target
+from cannery.common.references import image_name
 from cannery.compat import Finding
 from cannery.image.layers import Layer
 from cannery.image.record import installed_versions

@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from cannery.catalog.entries import Entry
+from cannery.common.columns import code, escaped
 from cannery.common.errors import MatrixError, Problem, Span, counted
-from cannery.common.markdown import code, escaped
 from cannery.publish.policy import Trial
 from cannery.verify.results import WHERE, Basis, Result
 

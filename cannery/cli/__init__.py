@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cannery.cli.parser import DEFAULT, parse
 from cannery.common.errors import INTERRUPTED, CanneryError, EngineError, FileError
-from cannery.common.printable import printable
+from cannery.common.outside import printable
 
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout that this code is part of."""

@@ -24,7 +24,6 @@ from cannery.build.vendor_images import with_images
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, given_value, read, with_folder
 from cannery.common import console
-from cannery.common.claims import Claims
 from cannery.common.errors import (
     BusyError,
     CanneryError,
@@ -33,8 +32,9 @@ from cannery.common.errors import (
     file_error,
     raise_all,
 )
-from cannery.common.image_names import image_tag
+from cannery.common.files import Claims
 from cannery.common.option import OptionSet, Shard, declared, flag, option, parse_shard
+from cannery.common.references import image_tag
 from cannery.fetch.fetching import foresee, lacking, provide
 from cannery.fetch.needs import Lacks, screen
 from cannery.image.bake_file import check_caches

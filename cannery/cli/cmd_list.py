@@ -12,10 +12,10 @@ from cannery.cli.command import Command, Given
 from cannery.cli.common import read, selected
 from cannery.common import console
 from cannery.common.columns import columns, fold
-from cannery.common.image_names import image_name
 from cannery.common.model import Target
 from cannery.common.option import option
-from cannery.common.printable import json_text
+from cannery.common.outside import json_text
+from cannery.common.references import image_name
 from cannery.compat import Compat
 from cannery.compat.lifetimes import UNKNOWN, end_of_life, lifetimes_of
 from cannery.fetch.needed_files import Missing, needed_origins

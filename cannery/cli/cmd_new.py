@@ -11,10 +11,9 @@ from pathlib import Path
 from cannery.cli.command import Command, Given
 from cannery.cli.common import read
 from cannery.common import console
-from cannery.common.chip_names import chip_named
 from cannery.common.errors import MatrixError, Problem, file_error
 from cannery.common.files import write_files
-from cannery.common.model import MACHINE_OF, USUAL_CHIP, Target
+from cannery.common.model import MACHINE_OF, USUAL_CHIP, Target, chip_named
 from cannery.common.option import OptionSet, flag, matching, option
 from cannery.compat import Compat
 from cannery.compat.archives import load_archives

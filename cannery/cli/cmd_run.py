@@ -13,10 +13,10 @@ from cannery.cli.command import Command, Given
 from cannery.cli.common import read, selected
 from cannery.common import console
 from cannery.common.errors import EngineError, Problem, UsageError
-from cannery.common.image_names import image_name
 from cannery.common.option import flag, matching, number, option, size
 from cannery.common.package_index import package_index
 from cannery.common.process import stated
+from cannery.common.references import image_name
 from cannery.deploy import formats
 from cannery.deploy.run_spec import SHM_SIZE, cards_of
 from cannery.deploy.workload import MAX_CARDS, MAX_NODES, RUNTIMES, Workload

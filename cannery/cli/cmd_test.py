@@ -20,10 +20,10 @@ from cannery.common.errors import (
     raise_all,
 )
 from cannery.common.files import write_files
-from cannery.common.image_names import image_name
 from cannery.common.model import Target
 from cannery.common.option import OptionSet, flag, matching, option
 from cannery.common.package_index import PackageIndex, package_index
+from cannery.common.references import image_name
 from cannery.engine import client as engine
 from cannery.matrix.project import Project
 from cannery.options import CA, SIMULATE, TARGET, VERBOSE, TargetOptions

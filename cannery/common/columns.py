@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lays out plain text: aligned columns, and lines that fit a width."""
+"""Lays out text: aligned columns, lines that fit a width, and tables of Markdown."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 
@@ -58,3 +59,27 @@ def size_text(size: int) -> str:
         if size >= factor:
             return f"{size / factor:.{1 if size < 100 * factor else 0}f} {unit}"
     return f"{size} B"
+
+
+_SPECIAL = re.compile(r"([\\`*\[\]<>#|~]|(?<!\w)_|_(?!\w))")
+
+
+def escaped(text: str) -> str:
+    """``text`` escaped for Markdown and HTML, on one line, for a cell."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("&", "&amp;")
+
+
+def code(text: str) -> str:
+    """``text`` on one line in the font of code; for names, which have no backticks."""
+    return f"`{' '.join(text.split()).replace('|', chr(92) + '|')}`"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table, whose cells are escaped; code has backticks around it already."""
+    lines = [heads, ["--"] * len(heads), *rows]
+    return [f"| {' | '.join(_cell(each) for each in line)} |" for line in lines]
+
+
+def _cell(content: str) -> str:
+    is_code = len(content) > 1 and content[0] == content[-1] == "`"
+    return code(content[1:-1]) if is_code else escaped(content)

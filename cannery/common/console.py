@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Literal
 
-from cannery.common.printable import printable
+from cannery.common.outside import printable
 
 Kind = Literal["", "error", "warning", "ok"]
 """The kind of a message, which decides on its colour; "" has none."""

@@ -3,17 +3,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
 from cannery.common.bases import Base, Python
 from cannery.common.cann import CannPackages, CannRelease
-from cannery.common.errors import Span
-from cannery.common.extras import HCCL_TEST, TRITON_ASCEND
+from cannery.common.errors import Span, some_of
 from cannery.common.sources import File, Source
 from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
+
+TRITON_ASCEND = "triton_ascend"
+"""Its module has the name of triton's, whose files must not be installed over it; so it is last."""
+
+HCCL_TEST = "hccl_test"
+"""The toolkit's tests of collective communication: no package, but compiled from its sources."""
+
+BESIDE_TORCH: Mapping[str, str] = {"torchvision": "torchvision", "torchaudio": "torchaudio"}
+"""These are built for one torch."""
+
+PAIRED = "paired"
+"""In place of a version: the one that its maker made for the target's torch, by compat.yaml."""
+
+TOOLS: Mapping[str, str] = {
+    "msprobe": "mindstudio-probe",
+    "mooncake": "mooncake-transfer-engine-npu",
+    "ray": "ray",
+}
+"""These are installed before the application."""
+
+EXTRAS: Mapping[str, str] = {**BESIDE_TORCH, **TOOLS, TRITON_ASCEND: "triton-ascend"}
+"""Component to its package, of all that are one package of an index, in the order of installation."""
+
+
+def requirement_of(component: str, version: str) -> str:
+    """The requirement by which an index has ``component``, as in ``torchvision==0.25.0``."""
+    return f"{EXTRAS[component]}=={version}"
+
 
 CHIPS = ("310b", "310p", "910", "910b", "950", "a3")
 """Every chip that a release of CANN has had kernels for."""
@@ -105,7 +133,7 @@ class Target:
     deepspeed_wheel: VendorWheel | BuiltWheel | None = None
     deepspeed_plugin: VendorWheel | None
     extras: Mapping[str, str] = field(default_factory=dict)
-    """Component of ``cannery.common.extras`` to its version, in the order of installation."""
+    """Component of ``cannery.common.model`` to its version, in the order of installation."""
     triton_ascend_wheel: VendorWheel | None = None
     application: Application | None = None
     requirements: tuple[str, ...]
@@ -256,3 +284,42 @@ class Target:
             TRITON_ASCEND: self.triton_ascend_wheel,
             **(self.application.wheels if self.application else {}),
         }
+
+
+_NAMES = {
+    "910b": r"a2|910b[0-9]?",
+    "a3": r"a3|910c|910_93([0-9][0-9])?",
+    "950": r"a5|950([dp][rt])?(_[0-9]+)?",
+    "910": r"910|910(pro)?a",
+    "310p": r"310p[0-9]?",
+    "310b": r"310b[0-9]?",
+}
+"""Chip to the names that people and programs have for it.
+
+Source: npu-smi and CANN's SOC_VERSION (Ascend910B1, Ascend910_9391), and the series of products in
+CANN's release notes (A2, A3); vllm-ascend calls the 950 A5.
+"""
+
+
+def chip_named(text: str) -> str:
+    """The chip that is called ``text``, as matrix.yaml names it.
+
+    Raises:
+        ValueError: there is no such chip.
+    """
+    name = re.sub(r"^(ascend|atlas)[ _-]?", "", text.strip().lower()).replace("-", "_")
+    for chip, pattern in _NAMES.items():
+        if re.fullmatch(pattern, name):
+            return chip
+    raise ValueError(f"unknown chip {text!r}. Known: {some_of(CHIPS, 20)}.")
+
+
+def chip_hint(text: str, known: Collection[str]) -> str:
+    """What to write for the chip ``text``: one of ``known`` that it is another name of, or any."""
+    try:
+        chip = chip_named(text)
+    except ValueError:
+        chip = ""
+    if chip in known and chip != text:
+        return f"Write {chip}."
+    return f"Known: {some_of(sorted(known), 20)}." if known else ""

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The door for JSON and TOML of others, with limits on size, depth and numbers."""
+"""What others say: their JSON and TOML, read with limits on size, depth and numbers, and their
+text, shown so that it controls neither a terminal nor a log of CI that obeys its lines.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 from typing import Any
 
@@ -90,3 +93,47 @@ def _require_limits(document: Any) -> list[Any]:
     if not any(isinstance(each, (dict, list)) for each in level):
         return found + level
     raise ValueError("nested too deeply")
+
+
+_COMMAND = re.compile(r"^(\s*):(?=:)|##(?=\[)", re.MULTILINE)
+"""Matches the beginnings of commands in the logs of GitHub Actions and Azure Pipelines."""
+
+_SPACES = "\u00a0\u3000"
+"""Spaces of people's languages, which ``isprintable`` leaves out."""
+
+
+def printable(text: str) -> str:
+    """``text`` with escapes for what controls a terminal or a log, except tabs and newlines."""
+    lines = "\n".join("\t".join(map(_escaped, line.split("\t"))) for line in text.split("\n"))
+    return _COMMAND.sub(_harmless, lines)
+
+
+def one_line(text: str) -> str:
+    """``text`` with escapes for tabs and newlines, too."""
+    return _COMMAND.sub(_harmless, _escaped(text))
+
+
+def json_text(document: Any) -> str:
+    """``document`` as JSON for people and programs, with escapes for the same in its texts."""
+    lines = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False).split("\n")
+    return "\n".join(line if line.isprintable() else "".join(map(_json, line)) for line in lines)
+
+
+def _json(character: str) -> str:
+    # Only texts can have any other character.
+    kept = character.isprintable() or character in _SPACES
+    return character if kept else json.dumps(character, ensure_ascii=True)[1:-1]
+
+
+def _escaped(text: str) -> str:
+    return text if text.isprintable() else "".join(map(_escape, text))
+
+
+def _escape(character: str) -> str:
+    if character.isprintable() or character in _SPACES:
+        return character
+    return character.encode("unicode_escape").decode()
+
+
+def _harmless(match: re.Match[str]) -> str:
+    return f"{match[1]}\\x3a" if match[1] is not None else "#\\x23"

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict
 
 from cannery.common.errors import Problem
 from cannery.common.model import Target
-from cannery.common.printable import json_text
+from cannery.common.outside import json_text
 from cannery.compat.facts import Lifetime, Row
 from cannery.compat.finding import Finding
 

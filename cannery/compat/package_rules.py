@@ -10,8 +10,7 @@ from fnmatch import fnmatchcase
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from cannery.common.extras import EXTRAS, TRITON_ASCEND, requirement_of
-from cannery.common.model import MACHINE_OF, Target
+from cannery.common.model import EXTRAS, MACHINE_OF, TRITON_ASCEND, Target, requirement_of
 from cannery.common.specifiers import (
     admits_both,
     applies,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from packaging.requirements import Requirement
 
-from cannery.common.extras import HCCL_TEST, requirement_of
-from cannery.common.model import Target
+from cannery.common.model import HCCL_TEST, Target, requirement_of
 from cannery.common.specifiers import applies, normal_name, parse_requirement, parse_requirements
 from cannery.compat.finding import Place
 

@@ -11,10 +11,9 @@ from typing import Annotated, Any
 from packaging.version import Version
 
 from cannery.common.cann_version import CannVersion
-from cannery.common.chip_names import chip_hint
 from cannery.common.clock import is_day
 from cannery.common.errors import did_you_mean
-from cannery.common.model import CHIPS
+from cannery.common.model import CHIPS, chip_hint
 from cannery.common.wheels import MACHINES
 
 _PYTHONS = re.compile(r"3\.([0-9][0-9]?)(?:-3\.([0-9][0-9]?))?")

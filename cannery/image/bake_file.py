@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cannery.common.errors import Problem, UsageError
-from cannery.common.image_names import TARGET_FIELD, cache_name
-from cannery.common.references import read_reference
+from cannery.common.references import TARGET_FIELD, cache_name, read_reference
 from cannery.options import without_secrets
 
 INDEX_VARIABLE = "CANNERY_INDEX_URL"

@@ -17,8 +17,7 @@ from typing import Any
 
 from cannery.common.bases import MPI, PythonSource
 from cannery.common.errors import UsageError, did_you_mean
-from cannery.common.extras import HCCL_TEST, TRITON_ASCEND
-from cannery.common.model import Flavour, Target
+from cannery.common.model import HCCL_TEST, TRITON_ASCEND, Flavour, Target
 from cannery.common.sources import File
 from cannery.common.wheels import BuiltWheel
 from cannery.image.environment import full_environment

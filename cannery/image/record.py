@@ -16,8 +16,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from cannery.common.bases import Base, FoundBase, Origin, PythonSource
-from cannery.common.extras import EXTRAS
-from cannery.common.model import Target
+from cannery.common.model import EXTRAS, Target
 from cannery.common.outside import parse_json
 from cannery.common.specifiers import applies, normal_name, parse_requirements
 from cannery.image.content_key import short_key

@@ -13,8 +13,8 @@ from pathlib import Path
 import jinja2
 
 from cannery.common.errors import MatrixError, Problem, Span
-from cannery.common.image_names import image_name
 from cannery.common.model import Target
+from cannery.common.references import image_name
 from cannery.deploy import formats
 from cannery.image import simulated
 from cannery.image.content_key import read_context

@@ -7,8 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 
-from cannery.common.extras import BESIDE_TORCH, TOOLS, TRITON_ASCEND, requirement_of
-from cannery.common.model import Target
+from cannery.common.model import BESIDE_TORCH, TOOLS, TRITON_ASCEND, Target, requirement_of
 from cannery.common.wheels import WheelPlatform
 
 PIP = "pip>=23"

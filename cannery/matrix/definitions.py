@@ -13,8 +13,7 @@ from urllib.parse import quote
 from cannery.common.bases import Base, Python, PythonSource
 from cannery.common.cann import CannRelease, Layout
 from cannery.common.errors import did_you_mean
-from cannery.common.extras import EXTRAS
-from cannery.common.model import MACHINE_OF, Application
+from cannery.common.model import EXTRAS, MACHINE_OF, Application
 from cannery.common.sources import File, Source
 from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
 from cannery.common.yaml_reader import Section

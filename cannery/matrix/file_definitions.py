@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-from cannery.common.chip_names import chip_hint
+from cannery.common.model import chip_hint
 from cannery.common.references import is_versioned
 from cannery.common.sources import Address, File
 from cannery.common.yaml_reader import Section

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
-from cannery.common.extras import TOOLS
-from cannery.common.model import Target
+from cannery.common.model import TOOLS, Target
 from cannery.compat.facts import Compat
 from cannery.matrix.versions import Use
 

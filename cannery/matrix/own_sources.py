@@ -8,9 +8,8 @@ from dataclasses import replace
 
 from cannery.common.bases import Base
 from cannery.common.cann import CannRelease
-from cannery.common.chip_names import chip_hint
 from cannery.common.errors import MatrixError, Problem, did_you_mean
-from cannery.common.model import Target
+from cannery.common.model import Target, chip_hint
 from cannery.common.references import full_reference
 from cannery.matrix.files import SETTINGS
 from cannery.matrix.matrix import Matrix

@@ -12,8 +12,7 @@ from packaging.version import Version
 
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import MatrixError
-from cannery.common.extras import EXTRAS, PAIRED
-from cannery.common.model import USUAL_CHIP
+from cannery.common.model import EXTRAS, PAIRED, USUAL_CHIP
 from cannery.compat.facts import Compat, Pairing
 from cannery.compat.file_names import judged_as
 from cannery.compat.nearest import Combination, is_published, pinned_beside

@@ -10,8 +10,16 @@ from typing import Any
 
 from cannery.common.bases import Base
 from cannery.common.errors import did_you_mean, enumerated
-from cannery.common.extras import BESIDE_TORCH, EXTRAS, HCCL_TEST, PAIRED, TRITON_ASCEND
-from cannery.common.model import Application, Flavour, Target
+from cannery.common.model import (
+    BESIDE_TORCH,
+    EXTRAS,
+    HCCL_TEST,
+    PAIRED,
+    TRITON_ASCEND,
+    Application,
+    Flavour,
+    Target,
+)
 from cannery.common.yaml_limits import read_limited
 from cannery.common.yaml_reader import Problems, Section, compose
 from cannery.compat import Compat, parse_compat

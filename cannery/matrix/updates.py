@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 from packaging.version import InvalidVersion, Version
 
-from cannery.common.extras import TOOLS
-from cannery.common.model import Target
+from cannery.common.model import TOOLS, Target
 from cannery.compat import Verdict, judge, passes
 from cannery.compat.facts import Compat, Compatible
 from cannery.matrix.index_questions import Answers, is_whole, open_uses, question_of

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from cannery.common.columns import columns, fold, size_text
-from cannery.common.printable import json_text, one_line, printable
+from cannery.common.outside import json_text, one_line, printable
 
 PACKAGES = ("wheels", "debian", "vendor")
 """The sections whose values are versions of packages."""

@@ -20,8 +20,8 @@ from cannery.common.errors import (
     did_you_mean,
 )
 from cannery.common.files import read_text
-from cannery.common.image_names import image_name
 from cannery.common.model import Target
+from cannery.common.references import image_name
 from cannery.engine import client as engine
 from cannery.engine.images import local_images
 from cannery.image.environment import full_environment

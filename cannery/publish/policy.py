@@ -12,9 +12,8 @@ from pathlib import Path
 from packaging.version import Version
 
 from cannery.common.errors import did_you_mean
-from cannery.common.image_names import SIMULATED, tag_end
 from cannery.common.model import Target
-from cannery.common.references import is_repository, is_tag
+from cannery.common.references import SIMULATED, is_repository, is_tag, tag_end
 from cannery.common.yaml_reader import Section, read_yaml
 from cannery.image.content_key import KEY_DIGITS, short_key
 from cannery.matrix.matrix import Matrix

@@ -15,9 +15,8 @@ from cannery.build.ready import bases
 from cannery.build.selection import Selection
 from cannery.common.bases import Origin
 from cannery.common.errors import CanneryError, OutOfSyncError, Problem, PublishError, some_of
-from cannery.common.image_names import image_name
 from cannery.common.model import DeviceKind, Target
-from cannery.common.references import digest_in, full_reference
+from cannery.common.references import digest_in, full_reference, image_name
 from cannery.engine.containers import stand_ins
 from cannery.engine.images import local_images
 from cannery.fetch.fetching import foresee

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cannery.common.columns import size_text
-from cannery.common.markdown import escaped, table
+from cannery.common.columns import escaped, size_text, table
 from cannery.common.model import Target
 from cannery.compat import Finding, Verdict
 from cannery.registry.records import Changes, Record

@@ -25,7 +25,7 @@ from cannery.common.errors import (
     raise_all,
 )
 from cannery.common.model import Target
-from cannery.common.printable import json_text, one_line
+from cannery.common.outside import json_text, one_line
 from cannery.engine import client as engine
 from cannery.engine.simulator import Simulated, simulate
 from cannery.fetch.fetching import provide

@@ -11,8 +11,7 @@ import requests
 
 from cannery.common.errors import EngineError, Problem
 from cannery.common.http import UNKNOWN_ISSUER, causes, distrust
-from cannery.common.outside import parse_json
-from cannery.common.printable import one_line
+from cannery.common.outside import one_line, parse_json
 
 _LONGEST = 2000
 """The most characters of an explanation."""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from cannery.common.errors import FileError
 from cannery.common.files import read_text
-from cannery.common.image_names import image_name
 from cannery.common.model import DeviceKind, Target
+from cannery.common.references import image_name
 from cannery.matrix.project import Project
 from cannery.registry.records import Record, Tested, latest
 from cannery.verify.inputs import moved

@@ -10,7 +10,7 @@ import hashlib
 from typing import Any
 
 from cannery import __version__
-from cannery.common.printable import json_text
+from cannery.common.outside import json_text
 from cannery.verify.audit.result import Audit, Result, Standing
 
 Json = dict[str, Any]

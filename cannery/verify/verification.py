@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from cannery.common.columns import columns
 from cannery.common.model import DeviceKind
-from cannery.common.printable import json_text
+from cannery.common.outside import json_text
 from cannery.registry.records import Tested
 
 

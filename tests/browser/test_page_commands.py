@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from cannery.common.image_names import image_name
 from cannery.common.package_index import package_index
+from cannery.common.references import image_name
 from cannery.engine import client as engine
 from cannery.engine.simulator import simulate
 from cannery.matrix.project import Project

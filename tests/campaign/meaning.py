@@ -11,8 +11,7 @@ from typing import Any
 import yaml
 
 from cannery.common.errors import Span
-from cannery.common.extras import BESIDE_TORCH, PAIRED
-from cannery.common.model import Target
+from cannery.common.model import BESIDE_TORCH, PAIRED, Target
 from cannery.common.yaml_limits import read_limited
 from cannery.common.yaml_reader import Problems, Section, compose
 from cannery.compat import Compat

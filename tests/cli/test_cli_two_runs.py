@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from cannery.build.journal import Journal, Progress
-from cannery.common.claims import Claims
+from cannery.common.files import Claims
 from cannery.options import BuildOptions
 from tests.cli.checkout import Checkout
 

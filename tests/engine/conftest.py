@@ -16,9 +16,9 @@ from cannery.build.journal import Journal
 from cannery.build.planning import make_plan
 from cannery.build.running import build_all
 from cannery.build.selection import Selection
-from cannery.common.image_names import image_name
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex, package_index
+from cannery.common.references import image_name
 from cannery.engine import client as engine
 from cannery.engine.simulator import Simulated, simulate
 from cannery.matrix.project import Project

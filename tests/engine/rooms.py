@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cannery.common.image_names import image_name
 from cannery.common.model import Target
+from cannery.common.references import image_name
 from cannery.image.layers import layers_of
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from cannery.common.image_names import image_name
+from cannery.common.references import image_name
 from cannery.engine.client import image_id
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions

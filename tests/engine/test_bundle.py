@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from cannery.build.bundle.archive import MANIFEST, pack, unpack
-from cannery.common.image_names import image_name
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
+from cannery.common.references import image_name
 from cannery.engine.base import building_architecture
 from cannery.image.record import BASES, origin_labels
 from cannery.matrix.project import Project

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cannery.common.image_names import image_name
+from cannery.common.references import image_name
 from cannery.engine import client as engine
 
 from .conftest import MAIN, ROOT, SECOND

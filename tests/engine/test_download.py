@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.image_names import image_tag
+from cannery.common.references import image_tag
 from cannery.matrix.first_use import with_sha256
 from cannery.matrix.project import Project
 from tests.fetch.fetches import digest

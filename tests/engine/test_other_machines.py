@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import trustme
 
-from cannery.common.image_names import image_name
+from cannery.common.references import image_name
 from tests.canaries import Canary, Content, canaries, search, watching
 from tests.publish.small import Place
 from tests.publish.tampered import add_to_last_layer

@@ -18,8 +18,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from cannery.common.cann_version import CannVersion
-from cannery.common.extras import EXTRAS
-from cannery.common.model import CHIPS, Target
+from cannery.common.model import CHIPS, EXTRAS, Target
 from cannery.common.specifiers import admits_both
 from cannery.compat import Finding, Verdict, facts, judge
 from cannery.compat.requested import requested_of

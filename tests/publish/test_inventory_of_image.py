@@ -12,8 +12,8 @@ import docker
 import pytest
 
 from cannery.common.errors import EngineError
-from cannery.common.image_names import image_name
 from cannery.common.model import Target
+from cannery.common.references import image_name
 from cannery.engine import client as engine
 from cannery.engine.containers import LABEL_TEST
 from cannery.lock.lock_file import parse_lock

@@ -27,7 +27,6 @@ TOUCHING = {
     "build.bundle.build",
     "build.failure_report",
     "build.git",
-    "common.claims",
     "common.clock",
     "common.console",
     "common.files",

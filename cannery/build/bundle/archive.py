@@ -26,8 +26,7 @@ from cannery.common.archives import extract
 from cannery.common.errors import ArtifactError, Problem, file_error, some_of
 from cannery.common.file_hashes import sha256_of
 from cannery.common.files import temporary_beside, temporary_folder
-from cannery.common.outside import parse_json
-from cannery.common.printable import printable
+from cannery.common.outside import parse_json, printable
 
 DAMAGED = "Copy the bundle again, or make it again with 'build.py bundle'."
 

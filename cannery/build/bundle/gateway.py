@@ -46,8 +46,8 @@ from cannery.common.http import (
     retry_after,
     trusting,
 )
+from cannery.common.outside import printable
 from cannery.common.package_index import BUNDLE_INDEX
-from cannery.common.printable import printable
 from cannery.common.specifiers import normal_name
 
 _OWN = urlsplit(BUNDLE_INDEX).hostname

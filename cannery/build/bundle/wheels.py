@@ -15,9 +15,8 @@ from cannery.build.bundle.archive import invalid, is_sha256, is_text, read_objec
 from cannery.common.errors import ArtifactError, EngineError, Problem, file_error
 from cannery.common.file_hashes import sha256_of
 from cannery.common.http import Patience
-from cannery.common.outside import parse_toml
+from cannery.common.outside import parse_toml, printable
 from cannery.common.package_index import PackageIndex
-from cannery.common.printable import printable
 from cannery.common.sources import Address
 from cannery.common.wheels import BuiltWheel
 from cannery.fetch.http import Client, Timeouts, TransferError

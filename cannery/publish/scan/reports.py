@@ -10,7 +10,7 @@ from typing import Any
 
 from cannery.common.columns import columns, fold
 from cannery.common.errors import counted
-from cannery.common.printable import json_text, printable
+from cannery.common.outside import json_text, printable
 from cannery.publish.scan.advisories import Severity
 from cannery.publish.scan.components import PYPI
 from cannery.publish.scan.findings import Vulnerability

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from cannery.common.outside import parse_json, whole_number
-from cannery.common.printable import one_line, printable
+from cannery.common.outside import one_line, parse_json, printable, whole_number
 from cannery.verify.audit.cann import Cann, cann_of
 
 LABELS = "io.cannery."

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from cannery.common.columns import columns
 from cannery.common.model import MACHINE_OF
-from cannery.common.printable import json_text, printable
+from cannery.common.outside import json_text, printable
 from cannery.verify.audit.found import Found, ImageConfig, Origin
 from cannery.verify.audit.result import Audit, Result, Standing
 

@@ -7,8 +7,7 @@ import json
 
 import pytest
 
-from cannery.common.outside import parse_json, parse_toml
-from cannery.common.printable import json_text, one_line, printable
+from cannery.common.outside import json_text, one_line, parse_json, parse_toml, printable
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,18 @@ import pytest
 from cannery.common.errors import UsageError
 from cannery.common.references import (
     Reference,
+    cache_name,
     digest_in,
     full_reference,
+    image_name,
+    image_tag,
     is_registry,
     is_repository,
     is_tag,
     is_versioned,
     parse_reference,
     read_reference,
+    tag_end,
 )
 from tests.unit.publications import sha
 
@@ -143,3 +147,27 @@ def test_a_registry_with_a_tag() -> None:
 def test_the_digest_wins() -> None:
     reference = parse_reference(f"registry.example.com/ascend:latest@{sha('a')}")
     assert reference.version == sha("a")
+
+
+@pytest.mark.parametrize(
+    ("simulate", "end"), [(False, ""), (True, "-sim")], ids=["real", "simulated"]
+)
+def test_the_tag_of_a_simulated_image_has_an_ending(simulate: bool, end: str) -> None:
+    assert tag_end(simulate=simulate) == end
+    assert image_tag("full", simulate=simulate) == "full" + end
+    assert image_name("full", simulate=simulate) == "cannery:full" + end
+
+
+@pytest.mark.parametrize(
+    ("cache", "name"),
+    [
+        ("r.test/cache", "r.test/cache:full-sim"),
+        ("r.test:5000/cache", "r.test:5000/cache:full-sim"),
+        ("r.test:5000/cache:v1", "r.test:5000/cache:v1-full-sim"),
+        ("cache", "cache:full-sim"),
+        ("r.test/{target}/cache", "r.test/full-sim/cache"),
+        ("r.test/cache:{target}-1", "r.test/cache:full-sim-1"),
+    ],
+)
+def test_each_target_has_a_cache_of_its_own(cache: str, name: str) -> None:
+    assert cache_name(cache, "full-sim") == name

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery.common.extras import EXTRAS
-from cannery.common.model import Target
+from cannery.common.model import EXTRAS, Target
 from cannery.common.wheels import VendorWheel
 from cannery.image.layers import layers_of
 from cannery.image.record import held

@@ -3,9 +3,8 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.common.chip_names import chip_hint, chip_named
 from cannery.common.errors import closest
-from cannery.common.model import CHIPS
+from cannery.common.model import CHIPS, chip_hint, chip_named
 
 NAMES = {
     "910b": ["A2", "Atlas A2", "910B", "910b3", "Ascend910B1", "ascend910b"],
