@@ -22,9 +22,8 @@ from cannery.image.vendor_image import (
     vendor_contexts,
     vendor_files,
 )
-from cannery.matrix.own_sources import at_mirrors
 from cannery.matrix.project import Project
-from cannery.matrix.settings import Settings
+from cannery.matrix.settings import Settings, at_mirrors
 from cannery.options import BuildOptions
 from cannery.registry.client import locate
 

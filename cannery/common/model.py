@@ -35,7 +35,7 @@ TOOLS: Mapping[str, str] = {
 """These are installed before the application."""
 
 EXTRAS: Mapping[str, str] = {**BESIDE_TORCH, **TOOLS, TRITON_ASCEND: "triton-ascend"}
-"""Component to its package, of all that are one package of an index, in the order of installation."""
+"""Component to its package: all that are one package of an index, in the order of installation."""
 
 
 def requirement_of(component: str, version: str) -> str:

@@ -21,7 +21,6 @@ from cannery.compat.makers_table import TableRow, new_rows, read_table
 from cannery.fetch.http import read_page
 from cannery.lock.index_versions import ask
 from cannery.lock.resolve import lock_build_requirements, lock_target
-from cannery.matrix.ended import Ended, ended_targets
 from cannery.matrix.files import FACTS, MATRIX, Data
 from cannery.matrix.index_questions import questions
 from cannery.matrix.matrix import Matrix
@@ -31,6 +30,7 @@ from cannery.matrix.propose_pairs import Kind, Proposed, kind_of, propose_pairs
 from cannery.matrix.schema import parse_files
 from cannery.matrix.siblings import Known
 from cannery.matrix.text import YamlText
+from cannery.matrix.updates import Ended, ended_targets
 from cannery.matrix.versions import find_uses
 
 _AT_ONCE = 4

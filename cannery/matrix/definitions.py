@@ -17,8 +17,7 @@ from cannery.common.model import EXTRAS, MACHINE_OF, Application
 from cannery.common.sources import File, Source
 from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
 from cannery.common.yaml_reader import Section
-from cannery.matrix.cann_definitions import read_release
-from cannery.matrix.cann_layouts import read_cann_defaults
+from cannery.matrix.cann_definitions import read_cann_defaults, read_release
 from cannery.matrix.distributions import load_distributions, read_base, wrong_package
 from cannery.matrix.file_definitions import Downloads, read_downloads, read_file
 from cannery.matrix.wheels import (

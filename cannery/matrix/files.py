@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from cannery.common.errors import did_you_mean
+from cannery.common.errors import FileError, Problem, did_you_mean
 from cannery.common.yaml_limits import read_limited
 from cannery.common.yaml_reader import Problems, compose
 
@@ -88,3 +88,18 @@ def _joined(known: yaml.Node, own: yaml.Node) -> yaml.Node:
     names = {key.value for key, _ in own.value if isinstance(key, yaml.ScalarNode)}
     kept = [(key, value) for key, value in known.value if key.value not in names]
     return yaml.MappingNode(own.tag, [*kept, *own.value], own.start_mark, own.end_mark)
+
+
+def read_facts(matrix: Path) -> str:
+    """The text of compat.yaml in the folder of ``matrix``, even where ``matrix`` is a link.
+
+    Raises:
+        FileError: there is none, or it cannot be read.
+        MatrixError: it is too large, or is not UTF-8 text.
+    """
+    path = matrix.parent / FACTS
+    if not path.exists():
+        what = f"cannot read {path}: no such file or directory."
+        fix = f"{matrix.name} is judged by the {FACTS} in the same folder. Put it there."
+        raise FileError(Problem(what=what, fix=fix))
+    return read_limited(path, FACTS)

@@ -12,14 +12,11 @@ from pathlib import Path
 from cannery.common.files import exclusive, read_text, write_files
 from cannery.common.model import Target
 from cannery.common.yaml_limits import read_limited
-from cannery.compat import Compat
-from cannery.matrix.facts import parse_facts, read_facts
-from cannery.matrix.files import FACTS, MATRIX, Data, read_data
-from cannery.matrix.matrix import Matrix
-from cannery.matrix.own_sources import with_settings
+from cannery.compat import Compat, parse_compat
+from cannery.matrix.files import FACTS, MATRIX, Data, read_data, read_facts
+from cannery.matrix.matrix import Matrix, qualities_of, select_ids
 from cannery.matrix.schema import parse_matrix
-from cannery.matrix.selection import qualities_of, select_ids
-from cannery.matrix.settings import Settings, read_settings
+from cannery.matrix.settings import Settings, read_settings, with_settings
 
 VERIFIED = "verified"
 """The folder of the results that are committed."""
@@ -134,13 +131,13 @@ class Project:
         return read_settings(self.root)
 
     def compat(self) -> Compat:
-        """Read compat.yaml; see ``read_facts`` and ``parse_facts`` for what it raises."""
-        return parse_facts(read_facts(self.matrix_file))
+        """Read compat.yaml; see ``read_facts`` and ``parse_compat`` for what it raises."""
+        return parse_compat(read_facts(self.matrix_file), FACTS)
 
 
 @lru_cache(maxsize=2)
 def _judged(text: str, facts: str, data: tuple[tuple[str, str], ...]) -> Matrix:
-    return parse_matrix(text, MATRIX, parse_facts(facts), dict(data))
+    return parse_matrix(text, MATRIX, parse_compat(facts, FACTS), dict(data))
 
 
 def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = ()) -> list[Target]:

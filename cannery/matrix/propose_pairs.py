@@ -19,7 +19,7 @@ from cannery.compat.nearest import Combination, is_published, pinned_beside
 from cannery.matrix.choice import Choice, NewOptions, layout_of
 from cannery.matrix.files import Data
 from cannery.matrix.matrix import Matrix
-from cannery.matrix.propose_cann import cann_of
+from cannery.matrix.propose import cann_of
 from cannery.matrix.siblings import (
     Addition,
     AxisValue,

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from cannery.common.bases import Base
-from cannery.common.errors import did_you_mean, enumerated
+from cannery.common.errors import did_you_mean, enumerated, some_of
 from cannery.common.model import (
     BESIDE_TORCH,
     EXTRAS,
@@ -22,18 +25,61 @@ from cannery.common.model import (
 )
 from cannery.common.yaml_limits import read_limited
 from cannery.common.yaml_reader import Problems, Section, compose
-from cannery.compat import Compat, parse_compat
+from cannery.compat import Compat, Finding, Refusal, judge, parse_compat, refusals_of
 from cannery.compat.nearest import pinned_beside
 from cannery.matrix.cann_choice import CannChoice, choose_cann
 from cannery.matrix.definitions import Definitions, read_definitions
 from cannery.matrix.distributions import entry_elsewhere
-from cannery.matrix.facts import parse_facts, read_facts
 from cannery.matrix.families import MAX_TARGETS, Expanded, expand_families
-from cannery.matrix.files import FACTS, MATRIX, Data, read_data, with_data
-from cannery.matrix.judgement import Judgement
-from cannery.matrix.matrix import Matrix
-from cannery.matrix.recommended import recommended_first
+from cannery.matrix.files import FACTS, MATRIX, Data, read_data, read_facts, with_data
+from cannery.matrix.matrix import Matrix, recommended_first
 from cannery.matrix.wheels import read_requirements
+
+_NAMED = 3
+"""How many of the targets that a cause concerns are named."""
+
+
+@dataclass(kw_only=True)
+class _Cause:
+    node: yaml.Node
+    first: Refusal
+    shared: bool
+    targets: list[str] = field(default_factory=list)
+
+
+class Judgement:
+    """Collects why targets of one file must not be built; without ``compat`` nothing is refused.
+
+    ``findings`` has everything that is known of each target, by its id.
+    """
+
+    def __init__(self, top: Section, compat: Compat | None) -> None:
+        self._top = top
+        self._compat = compat
+        self._causes: dict[tuple[int, str], _Cause] = {}
+        self.findings: dict[str, list[Finding]] = {}
+
+    def add(self, target: Target, section: Section) -> None:
+        """Judge ``target``, which was read from ``section``."""
+        if self._compat is None:
+            return
+        found = self.findings[target.id] = judge(target, self._compat)
+        for refusal in refusals_of(target, found, self._compat):
+            shared = bool(refusal.place)
+            node = self._top.at(refusal.place) if shared else section.node_of(refusal.key)
+            new = _Cause(node=node, first=refusal, shared=shared)
+            cause = self._causes.setdefault((node.start_mark.index, refusal.finding.text), new)
+            cause.targets.append(target.id)
+
+    def report(self) -> None:
+        """Make a problem of every cause."""
+        for cause in self._causes.values():
+            problem = cause.first.problem
+            what = problem.what
+            if cause.shared or len(cause.targets) > 1:
+                what += f" It concerns {some_of(cause.targets, _NAMED)}."
+            self._top.problems.add(cause.node, what, problem.fix)
+
 
 _ID = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
 _VERSION = re.compile(
@@ -58,7 +104,7 @@ def load_matrix(path: Path) -> Matrix:
         MatrixError: with every problem found, each with its line.
     """
     text = read_limited(path, path.name)
-    facts = parse_facts(read_facts(path))
+    facts = parse_compat(read_facts(path), FACTS)
     return parse_matrix(text, path.name, facts, read_data(path.parent))
 
 

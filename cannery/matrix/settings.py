@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads cannery.toml: where this checkout takes CANN and base images from. The file is optional."""
+"""Reads cannery.toml, which is optional: where this checkout takes CANN and base images from.
+
+Its mirrors and images are put into the targets of a matrix.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cannery.common.bases import Base
+from cannery.common.cann import CannRelease
 from cannery.common.errors import MatrixError, Problem, Span, did_you_mean
 from cannery.common.files import read_text
+from cannery.common.model import Target, chip_hint
 from cannery.common.outside import parse_toml
-from cannery.common.references import is_registry, is_versioned
+from cannery.common.references import full_reference, is_registry, is_versioned
 from cannery.common.sources import DEFAULT_ORDER, Address, CannSource
 from cannery.common.urls import without_login
 from cannery.matrix.file_definitions import is_header, is_url
 from cannery.matrix.files import SETTINGS
-from cannery.matrix.toml_places import place_of
+from cannery.matrix.matrix import Matrix
 
 T = TypeVar("T")
 
@@ -219,3 +225,105 @@ def _checked(table: _Table, key: str, fits: Callable[[str], bool], noun: str) ->
 def _path(table: _Table, key: str, root: Path) -> Path | None:
     text = table.text(key)
     return root / text if text else None
+
+
+def place_of(text: str, file: str, path: Sequence[str], index: int = 0) -> Span:
+    """The place of the key at ``path`` in ``text``, which is valid TOML.
+
+    Of an array of tables it is that of the table ``index``.
+    """
+    found = [each for each in _statements(text) if _has(each[2], path)]
+    tables = [each for each in found if each[1].startswith("[[")]
+    if not found:
+        return Span(file=file, line=1, column=1)
+    number = (tables[index] if index < len(tables) else found[0])[0]
+    line = text.split("\n")[number - 1]
+    return Span(file=file, line=number, column=len(line) - len(line.lstrip()) + 1)
+
+
+def _statements(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Every header and every key with its value: the number of its line, its text, and what it says
+    below its header.
+    """
+    header, begun = "", 0
+    lines = text.split("\n")
+    for number in range(1, len(lines) + 1):
+        statement = "\n".join(lines[begun:number]).lstrip()
+        try:
+            values = parse_toml(f"{header}\n{statement}")
+        except ValueError:
+            continue  # it goes on in the next line
+        first, begun = begun + 1, number
+        if statement.startswith("["):
+            header, values = statement, parse_toml(statement)
+        if statement and not statement.startswith("#"):
+            yield first, statement, values
+
+
+def _has(values: Any, path: Sequence[str]) -> bool:
+    for key in path:
+        values = values[0] if isinstance(values, list) and values else values
+        if not isinstance(values, dict) or key not in values:
+            return False
+        values = values[key]
+    return True
+
+
+Mirrors = Mapping[str, tuple[str, ...]]
+
+
+def with_settings(matrix: Matrix, settings: Settings) -> Matrix:
+    """``matrix`` with the mirrors and the vendor's images of ``settings``.
+
+    Raises:
+        MatrixError: ``settings`` has an image of a release or for a chip that no target uses.
+    """
+    if not settings.mirrors and not settings.images and not settings.snapshots:
+        return matrix
+    targets = matrix.targets.values()
+    if problems := [*_unknown(settings, targets)]:
+        raise MatrixError(problems)
+    changed = {target.id: _changed(target, settings) for target in targets}
+    return replace(matrix, targets=changed)
+
+
+def _changed(target: Target, settings: Settings) -> Target:
+    cann = target.cann
+    own = settings.images.get(cann.version, {})
+    return replace(
+        target,
+        base=_own_base(target.base, settings),
+        build_base=_own_base(target.build_base, settings),
+        cann=replace(cann, images={**cann.images, **own}),
+    )
+
+
+def _own_base(base: Base, settings: Settings) -> Base:
+    if base.snapshot:
+        return replace(base, archive=settings.snapshots.get(base.distribution.name, ""))
+    return replace(base, mirrors=at_mirrors(base.image, settings.mirrors))
+
+
+def at_mirrors(reference: str, mirrors: Mirrors) -> tuple[str, ...]:
+    """The same image as ``reference`` at each mirror of its registry, by its digest if it has one.
+
+    Without a digest it has a tag.
+    """
+    full = full_reference(reference)
+    wanted = f"{full.repository}@{full.digest}" if full.digest else f"{full.repository}:{full.tag}"
+    return tuple(f"{mirror}/{wanted}" for mirror in mirrors.get(full.registry, ()))
+
+
+def _unknown(settings: Settings, targets: Iterable[Target]) -> Iterator[Problem]:
+    releases: dict[str, CannRelease] = {each.cann.version: each.cann for each in targets}
+    for version, images in settings.images.items():
+        if version not in releases:
+            where = place_of(settings.text, SETTINGS, ("images", version))
+            what = f"images.{version}: no target uses CANN {version}."
+            yield Problem(what=what, fix=did_you_mean(version, releases), where=where)
+            continue
+        for chip in images.keys() - set(releases[version].chips):
+            where = place_of(settings.text, SETTINGS, ("images", version, chip))
+            what = f"images.{version}.{chip}: CANN {version} has no kernels for chip {chip!r}."
+            fix = chip_hint(chip, releases[version].chips)
+            yield Problem(what=what, fix=fix, where=where)

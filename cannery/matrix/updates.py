@@ -12,10 +12,13 @@ from dataclasses import dataclass, replace
 
 from packaging.version import InvalidVersion, Version
 
+from cannery.common.bases import PythonSource
 from cannery.common.model import TOOLS, Target
-from cannery.compat import Verdict, judge, passes
+from cannery.compat import Finding, Verdict, judge, passes
 from cannery.compat.facts import Compat, Compatible
+from cannery.compat.lifetimes import has_ended
 from cannery.matrix.index_questions import Answers, is_whole, open_uses, question_of
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.versions import Use, VersionChange
 
 _ROW_NEEDED = (
@@ -280,3 +283,31 @@ def _dotted(release: Release) -> str:
 
 def _listed(versions: Iterable[Version]) -> str:
     return ", ".join(map(str, versions))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """Parts of one or several ``targets`` whose maintenance has ended, one sentence each."""
+
+    parts: tuple[str, ...]
+    targets: tuple[str, ...]
+
+
+def ended_targets(matrix: Matrix, compat: Compat, today: str) -> Iterator[Ended]:
+    """The targets with a part that was maintained until a day before ``today``, by their parts."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for target in matrix.targets.values():
+        over = [
+            each.text
+            for each in judge(target, compat)
+            if has_ended(each, today) and not _is_distributions(each, target)
+        ]
+        if over:
+            groups.setdefault(tuple(dict.fromkeys(over)), []).append(target.id)
+    for parts, targets in sorted(groups.items(), key=lambda item: -len(item[0])):
+        yield Ended(parts=parts, targets=tuple(targets))
+
+
+def _is_distributions(finding: Finding, target: Target) -> bool:
+    """Whether it is about an interpreter that the base's distribution maintains."""
+    return finding.key == "python" and target.python.source is PythonSource.BASE

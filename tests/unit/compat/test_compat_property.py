@@ -50,6 +50,20 @@ def knows_pair(target: Target) -> bool:
     )
 
 
+def knows_compatible(target: Target) -> bool:
+    """Whether the makers pair it with another CANN that they say is compatible with this one."""
+    release = CannVersion.parse(target.cann.version)
+    return not release.is_preview and any(
+        row["torch"] == target.torch
+        and str(Version(row["torch_npu"])) == target.torch_npu
+        and MAKERS & {*([row["source"]] if isinstance(row["source"], str) else row["source"])}
+        and release in known
+        and CannVersion.parse(row["cann"]) in known
+        for row in PAIRS
+        for known in (CannRange.parse(each["cann"]) for each in RAW["compatible"])
+    )
+
+
 def knows_python(target: Target) -> bool:
     """Only asked for a torch_npu that is known."""
     rows = [
@@ -119,7 +133,7 @@ def accepts_apex(target: Target) -> bool:
 def expected(target: Target) -> bool:
     return (
         Version(target.torch).release == Version(target.torch_npu).release
-        and knows_pair(target)
+        and (knows_pair(target) or knows_compatible(target))
         and knows_python(target)
         and knows_cann(target)
         and accepts_deepspeed(target)

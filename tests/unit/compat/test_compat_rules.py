@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from cannery.common.model import Application, Target
-from cannery.compat import Verdict, judge
-from cannery.matrix.facts import parse_facts
+from cannery.compat import Verdict, judge, parse_compat
+from cannery.matrix.files import FACTS
 from tests.unit.compat.test_broken_facts import BROKEN
 from tests.unit.compat_targets import (
     COMPAT,
@@ -164,7 +164,7 @@ def test_of_two_states_that_say_it_of_the_same_versions_the_later_counts() -> No
         "  - {torch: 2.9.0, torch_npu: 2.9.0.post6, cann: 9.1.0, pythons: 3.11-3.12, "
         "source: torch-npu-261}\n"
     )
-    compat = parse_facts(edited(row, newer + row, text))
+    compat = parse_compat(edited(row, newer + row, text), FACTS)
     [found] = [each for each in compat.pairings if each.torch_npu == "2.9.0.post6"]
     assert found.pythons == ("3.11", "3.12")
 

@@ -10,7 +10,8 @@ import pytest
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.common.wheels import TorchIndex
-from cannery.matrix.facts import parse_facts
+from cannery.compat import parse_compat
+from cannery.matrix.files import FACTS
 from tests.unit.compat_targets import BASE, GOOD, cann, changed, problems, python
 from tests.unit.matrices import OWN_FACTS, edited
 
@@ -76,7 +77,7 @@ def test_a_platform_without_wheels_names_the_other() -> None:
 def test_a_wrong_condition(old: str, new: str, said: str) -> None:
     text = edited(old, new, OWN_FACTS.read_text(encoding="utf-8"))
     with pytest.raises(MatrixError) as caught:
-        parse_facts(text)
+        parse_compat(text, FACTS)
     assert said in str(caught.value)
 
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import MatrixError
-from cannery.matrix.own_sources import at_mirrors, with_settings
 from cannery.matrix.schema import parse_matrix
-from cannery.matrix.settings import Settings
+from cannery.matrix.settings import Settings, at_mirrors, with_settings
 from tests.unit.matrices import DIGEST, MATRIX, make_checkout
 
 MATRIX_READ = parse_matrix(MATRIX, "matrix.yaml")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import EngineError
-from cannery.matrix import base_digests
-from cannery.matrix.base_digests import update_bases
+from cannery.matrix import base_updates
+from cannery.matrix.base_updates import update_bases
 from tests.unit.matrices import DIGEST, MATRIX, edited, make_checkout
 
 FOUND = "sha256:" + "9" * 64
@@ -29,7 +29,7 @@ class Registries:
 @pytest.fixture
 def registries(monkeypatch: pytest.MonkeyPatch) -> Registries:
     found = Registries()
-    monkeypatch.setattr(base_digests, "digest_of_tag", found.digest)
+    monkeypatch.setattr(base_updates, "digest_of_tag", found.digest)
     return found
 
 
@@ -81,7 +81,7 @@ def test_a_registry_that_does_not_answer_changes_nothing(
     def failing(*_: object) -> str:
         raise EngineError("nobody answers")
 
-    monkeypatch.setattr(base_digests, "digest_of_tag", failing)
+    monkeypatch.setattr(base_updates, "digest_of_tag", failing)
     project = make_checkout(tmp_path, TEXT).project
     with pytest.raises(EngineError, match="nobody answers"):
         update_bases(project, building="amd64", write=True, ca=None)
