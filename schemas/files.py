@@ -12,7 +12,7 @@ from typing import TypeVar
 import yaml
 
 from cannery.common.yaml_reader import Problems, Section
-from cannery.compat.load import compat_of
+from cannery.compat.reader import compat_of
 from cannery.matrix.families import MERGES
 from cannery.matrix.files import DATA
 from cannery.matrix.schema import matrix_of

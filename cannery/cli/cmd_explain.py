@@ -45,7 +45,7 @@ def run(given: Given, project: Project) -> int:
     return show(
         lambda: judged(project, options.targets, options.where),
         lambda found: "\n\n".join(
-            explanation(each, _WIDTH, verbose=options.verbose) for each in found
+            explanation(*each, _WIDTH, verbose=options.verbose) for each in found
         ),
         as_json=options.format == "json",
     )

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from cannery.common.errors import CanneryError
-from cannery.compat.check_document import target_document, to_json
-from cannery.compat.check_report import Judged
+from cannery.compat.check_report import Judged, to_json
 from cannery.matrix.project import Project, select
 
 
@@ -20,7 +19,7 @@ def judged(project: Project, patterns: Sequence[str], where: Sequence[str]) -> J
     """
     matrix = project.matrix()
     targets = select(matrix, patterns, where)
-    return [target_document(each, matrix.findings[each.id]) for each in targets]
+    return [(each, matrix.findings[each.id]) for each in targets]
 
 
 def show(find: Callable[[], Judged], shown: Callable[[Judged], str], *, as_json: bool) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges targets by compat.yaml: what is known to work together, to fail, or not known at all.
 
-load parses compat.yaml into rows; rules turns a target and the rows into findings; refusals says
+reader parses compat.yaml into rows; rules turns a target and the rows into findings, and says
 which findings keep a target from being built; nearest finds known combinations near to one that is
 not known.
 """
@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from cannery.compat.facts import Compat
 from cannery.compat.finding import Finding, Verdict
-from cannery.compat.load import parse_compat
-from cannery.compat.refusals import Refusal, passes, refusals_of
-from cannery.compat.rules import judge
+from cannery.compat.reader import parse_compat
+from cannery.compat.rules import Refusal, judge, passes, refusals_of
 
 __all__ = [
     "Compat",

@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of targets, as text: a summary of several, and one finding with its sources."""
+"""What is known of targets: a summary of several, a finding with its sources, and all as JSON.
+
+docs/reference.md has the fields that programs see.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from cannery.common.clock import days_between
 from cannery.common.columns import fold
-from cannery.common.errors import counted, enumerated
-from cannery.compat.check_document import (
-    FindingDocument,
-    RowDocument,
-    SourceDocument,
-    TargetDocument,
-)
-from cannery.compat.facts import Source
+from cannery.common.errors import Problem, counted, enumerated
+from cannery.common.model import Target
+from cannery.common.outside import json_text
+from cannery.compat.facts import Lifetime, Row, Source
+from cannery.compat.finding import Finding, Verdict
 
-Judged = Sequence[TargetDocument]
+Judged = Sequence[tuple[Target, Sequence[Finding]]]
+"""Targets, each with everything that is known of it."""
 
 _FRESH = 45
 """For how many days a reading of a document that changes is taken for current."""
@@ -28,11 +30,11 @@ def summary(judged: Judged, today: str) -> list[str]:
 
     Before the day ``today``, as in ``2026-11-22``, some of what ends has ended.
     """
-    lines = [line for target in judged for line in _unverified(target)]
-    unknown = sum(_count(each, "unknown") for each in judged)
+    lines = [line for each in judged for line in _unverified(*each)]
+    unknown = sum(_count(findings, Verdict.UNKNOWN) for _, findings in judged)
     owner = "its" if len(judged) == 1 else "their"
     known = f"all of {owner} components are known to work"
-    open_ones = sum(_count(each, "unjudged") for each in judged)
+    open_ones = sum(_count(findings, Verdict.NOT_JUDGED) for _, findings in judged)
     parts = [
         f"{counted(number, what)} {'is' if number == 1 else 'are'} {verdict}"
         for number, what, verdict in (
@@ -47,39 +49,37 @@ def summary(judged: Judged, today: str) -> list[str]:
     return [*lines, *_not_judged(judged), *_disagreements(judged), *_endings(judged, today)]
 
 
-def _count(target: TargetDocument, verdict: str) -> int:
+def _count(findings: Iterable[Finding], verdict: Verdict) -> int:
     """The number of components with this verdict."""
-    return sum(finding["verdict"] == verdict for finding in target["findings"])
+    return sum(finding.verdict is verdict for finding in findings)
 
 
 def _not_judged(judged: Judged) -> Iterator[str]:
     """What is not judged, each once, with the number of targets that have it."""
     texts = Counter(
-        finding["text"]
-        for target in judged
-        for finding in target["findings"]
-        if finding["verdict"] == "unjudged"
+        finding.text
+        for _, findings in judged
+        for finding in findings
+        if finding.verdict is Verdict.NOT_JUDGED
     )
     for text, number in texts.items():
         yield f"{counted(number, 'target')}: not judged: {text}"
 
 
-def _unverified(target: TargetDocument) -> Iterator[str]:
-    if target["unverified"]:
-        yield f"{target['id']}: unverified: {target['unverified']}"
-        if not _count(target, "unknown"):
+def _unverified(target: Target, findings: Iterable[Finding]) -> Iterator[str]:
+    if target.unverified:
+        yield f"{target.id}: unverified: {target.unverified}"
+        if not _count(findings, Verdict.UNKNOWN):
             what = "all of its components are known by now; 'unverified' can be removed."
-            yield f"{target['id']}: {what}"
+            yield f"{target.id}: {what}"
 
 
 def _disagreements(judged: Judged) -> Iterator[str]:
     """One sentence with every component that is disputed, and in how many targets."""
     targets = Counter(
         component
-        for target in judged
-        for component in {
-            each["component"] for each in target["findings"] if each["verdict"] == "disputed"
-        }
+        for _, findings in judged
+        for component in {each.component for each in findings if each.verdict is Verdict.DISPUTED}
     )
     if targets:
         ranked = sorted(targets.items(), key=lambda item: (-item[1], item[0]))
@@ -97,10 +97,10 @@ def _endings(judged: Judged, today: str) -> list[str]:
     """
     next_year = f"{int(today[:4]) + 1}{today[4:]}"
     targets = Counter(
-        (any(day < today for day in finding["ends"]), finding["text"])
-        for target in judged
-        for finding in target["findings"]
-        if finding["verdict"] == "ending" and min(finding["ends"], default="") <= next_year
+        (any(day < today for day in _ends(finding)), finding.text)
+        for _, findings in judged
+        for finding in findings
+        if finding.verdict is Verdict.ENDING and min(_ends(finding), default="") <= next_year
     )
     return [
         f"warning: {counted(number, 'target')}: {text} This day has passed."
@@ -108,6 +108,11 @@ def _endings(judged: Judged, today: str) -> list[str]:
         else f"{counted(number, 'target')}: {text}"
         for (ended, text), number in sorted(targets.items(), key=lambda item: item[0][0])
     ]
+
+
+def _ends(finding: Finding) -> list[str]:
+    """The days on which what ``finding`` is about is no longer maintained."""
+    return [row.ends for row in finding.rows if isinstance(row, Lifetime) and row.ends]
 
 
 def outdated(sources: Iterable[Source], today: str) -> list[str]:
@@ -125,46 +130,101 @@ def outdated(sources: Iterable[Source], today: str) -> list[str]:
     ]
 
 
-def explanation(target: TargetDocument, width: int, *, verbose: bool) -> str:
+def explanation(target: Target, findings: Iterable[Finding], width: int, *, verbose: bool) -> str:
     """What is known of ``target``, with the sources, in lines of about ``width``.
 
     Only if ``verbose``, with all that each row and its sources say.
     """
-    lines = [f"{target['id']}: {target['summary']}"]
-    if target["unverified"]:
-        lines.append(f"  UNVERIFIED: {target['unverified']}")
-    if public := target["judged_as"]:
-        version = target["components"]["toolkit"]
-        lines.append(f"  CANN {version} is an interim build; it is judged as {public}.")
-    for each in target["findings"]:
+    lines = [f"{target.id}: {target.summary}"]
+    if target.unverified:
+        lines.append(f"  UNVERIFIED: {target.unverified}")
+    cann = target.cann
+    if cann.interim:
+        text = f"CANN {cann.version} is an interim build; it is judged as {cann.nearest_public}."
+        lines.append(f"  {text}")
+    for each in findings:
         lines += explained(each, width, verbose=verbose)
     return "\n".join(lines)
 
 
-def explained(finding: FindingDocument, width: int, *, verbose: bool = True) -> list[str]:
+def explained(finding: Finding, width: int, *, verbose: bool = True) -> list[str]:
     """``finding`` with its sources and those against it; rows that differ are shown whole."""
-    verdict = finding["verdict"]
-    mark = "" if verdict == "allowed" else f" [{verdict}]"
-    lines = fold([f"  {finding['component']}{mark}: {finding['text']}"], width)
-    for label, rows in (("by", finding["rows"]), ("against", finding["against"])):
+    verdict = finding.verdict
+    mark = "" if verdict is Verdict.ALLOWED else f" [{verdict.value}]"
+    lines = fold([f"  {finding.component}{mark}: {finding.text}"], width)
+    for label, rows in (("by", finding.rows), ("against", finding.against)):
         for row in rows:
             said = [*_row(label, row)]
-            lines += fold(said if verbose else said[: 2 if finding["against"] else 1], width)
+            lines += fold(said if verbose else said[: 2 if finding.against else 1], width)
     return lines
 
 
-def _row(label: str, row: RowDocument) -> Iterator[str]:
-    cited = "; ".join(f"{source['cite']}, {source['date']}" for source in row["sources"])
-    yield f"      {label:<9}{cited}, compat.yaml:{row['line']}"
-    yield f"{'':15}{row['says']}"
-    for source in row["sources"]:
+def _row(label: str, row: Row) -> Iterator[str]:
+    yield f"      {label:<9}{row.cited}"
+    yield f"{'':15}{row.says}"
+    for source in row.sources:
         yield f"{'':15}{_about(source)}"
-    if row["note"]:
-        yield f"      {'note':<9}{row['note']}"
+    if row.note:
+        yield f"      {'note':<9}{row.note}"
 
 
-def _about(source: SourceDocument) -> str:
+def _about(source: Source) -> str:
     """What kind of source it is, where to open it, and what else is known of it."""
-    kind = f"{source['kind']}, rank {source['rank']}"
-    known = " - ".join(filter(None, [source["url"], source["about"]]))
+    kind = f"{source.kind}, rank {source.rank}"
+    known = " - ".join(filter(None, [_url(source), source.about]))
     return f"{kind}: {known}" if known else kind
+
+
+def _url(source: Source) -> str:
+    return f"https://{source.address}" if source.address else ""
+
+
+def to_json(judged: Judged, problems: Iterable[Problem] = ()) -> str:
+    """A document with every target and every finding, or with what is wrong."""
+    targets = [
+        {
+            "id": target.id,
+            "summary": target.summary,
+            "unverified": target.unverified,
+            "components": target.components,
+            "findings": [_finding_document(each) for each in findings],
+        }
+        for target, findings in judged
+    ]
+    return json_text({"targets": targets, "problems": [_problem(each) for each in problems]})
+
+
+def _finding_document(finding: Finding) -> dict[str, Any]:
+    return {
+        "component": finding.component,
+        "verdict": finding.verdict.value,
+        "text": finding.text,
+        "rows": [_row_document(row) for row in finding.rows],
+        "against": [_row_document(row) for row in finding.against],
+    }
+
+
+def _row_document(row: Row) -> dict[str, Any]:
+    sources = [
+        {
+            "cite": source.cite,
+            "date": source.date,
+            "kind": str(source.kind),
+            "rank": source.rank,
+            "about": source.about,
+            "url": _url(source),
+        }
+        for source in row.sources
+    ]
+    return {"line": row.line, "says": row.says, "note": row.note, "sources": sources}
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    where = problem.where
+    return {
+        "what": problem.what,
+        "fix": problem.fix,
+        "file": where.file if where else "",
+        "line": where.line if where else 0,
+        "column": where.column if where else 0,
+    }

@@ -13,7 +13,7 @@ from cannery.common.specifiers import admits_both, parse_requirement
 from cannery.common.wheels import BuiltWheel
 from cannery.compat.facts import Pairing
 from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first
-from cannery.compat.requested import Requested, requested_of
+from cannery.compat.package_rules import Requested, requested_of
 
 _VLLM = "vllm-ascend v"
 """How a source's column 'app' names a version of vllm-ascend."""

@@ -13,7 +13,6 @@ from cannery.common.errors import CanneryError, Problem
 from cannery.common.model import Target
 from cannery.compat import Compat, judge
 from cannery.compat.archives import load_archives
-from cannery.compat.check_document import finding_document, target_document
 from cannery.compat.check_report import explained, outdated, summary
 from cannery.compat.facts import Row, Source
 from cannery.engine.preflight import judge_driver
@@ -174,10 +173,10 @@ def _cited(compat: Compat, source: Source) -> list[Row]:
 def explain(targets: Iterable[Target], compat: Compat) -> list[str]:
     """What check, explain and run say of ``targets``."""
     judged = [(target, judge(target, compat)) for target in targets]
-    lines = summary([target_document(*each) for each in judged], "2026-11-22")
+    lines = summary(judged, "2026-11-22")
     for target, findings in judged:
         for each in findings:
-            lines += [*explained(finding_document(each), 100), str(each.verdict), each.fix]
+            lines += [*explained(each, 100), str(each.verdict), each.fix]
         for version in ("0.0.1", "99.0.0"):
             said = judge_driver(version, target, compat)
             lines.append(str(said) if isinstance(said, Problem) else said)

@@ -21,7 +21,7 @@ from cannery.common.cann_version import CannVersion
 from cannery.common.model import CHIPS, EXTRAS, Target
 from cannery.common.specifiers import admits_both
 from cannery.compat import Finding, Verdict, facts, judge
-from cannery.compat.requested import requested_of
+from cannery.compat.package_rules import requested_of
 from tests.policy.conftest import TARGETS
 from tests.unit.compat_targets import APEX, COMPAT, cann, changed, python
 

@@ -13,8 +13,7 @@ from packaging.version import InvalidVersion, Version
 from cannery.common.bases import Base, Distribution, PackageManager, Python, PythonSource
 from cannery.common.cann import CannPackages, CannRelease, Layout
 from cannery.common.errors import Span
-from cannery.common.model import EXTRAS
-from cannery.common.model import MACHINE_OF, Target
+from cannery.common.model import EXTRAS, MACHINE_OF, Target
 from cannery.common.sources import File
 from cannery.common.specifiers import normal_name
 from cannery.common.wheels import TorchIndex, VendorWheel

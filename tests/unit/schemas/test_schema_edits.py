@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from cannery.common.errors import MatrixError, Problem
 from cannery.common.yaml_reader import Section, parse_yaml
-from cannery.compat.load import compat_of
+from cannery.compat.reader import compat_of
 from cannery.matrix.schema import matrix_of, parse_matrix
 from cannery.publish.policy import publishing_of
 from schemas.files import FOLDER

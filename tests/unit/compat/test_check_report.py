@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from cannery.common.model import Target
 from cannery.compat import Finding, Verdict, judge
-from cannery.compat.check_document import finding_document, target_document
 from cannery.compat.check_report import explained, summary
 from tests.unit.compat_targets import COMPAT, GOOD, cann, changed
 
@@ -23,7 +22,7 @@ NEW = changed(
 
 
 def judged(*targets: Target, today: str = TODAY) -> list[str]:
-    return summary([target_document(each, judge(each, COMPAT)) for each in targets], today)
+    return summary([(each, judge(each, COMPAT)) for each in targets], today)
 
 
 def finding(component: str, verdict: Verdict, text: str = "It is so.") -> Finding:
@@ -31,16 +30,16 @@ def finding(component: str, verdict: Verdict, text: str = "It is so.") -> Findin
 
 
 def test_all_is_known() -> None:
-    lines = summary([target_document(GOOD, [finding("torch", Verdict.ALLOWED)])], TODAY)
+    lines = summary([(GOOD, [finding("torch", Verdict.ALLOWED)])], TODAY)
     assert lines == ["1 target checked: all of its components are known to work."]
-    lines = summary([target_document(each, []) for each in (GOOD, NEW)], TODAY)
+    lines = summary([(GOOD, []), (NEW, [])], TODAY)
     assert lines == ["2 targets checked: all of their components are known to work."]
 
 
 def test_what_sources_disagree_on_is_counted_by_component() -> None:
     one = [finding("protobuf", Verdict.DISPUTED), finding("driver", Verdict.DISPUTED)]
     found = [(GOOD, one), (NEW, one[:1]), (replace(GOOD, id="third"), one[:1])]
-    lines = summary([target_document(*each) for each in found], TODAY)
+    lines = summary(found, TODAY)
     [line] = lines[1:]
     assert line.startswith("Sources disagree on protobuf (3 targets) and driver (1 target). To see")
     assert line.endswith(" what each says: python build.py explain TARGET")
@@ -86,7 +85,7 @@ def test_a_reason_that_is_not_needed_any_more_is_told() -> None:
 
 def test_a_row_is_shown_with_the_address_to_open() -> None:
     [found] = [each for each in judge(GOOD, COMPAT) if each.component == "torch_npu"]
-    lines = explained(finding_document(found), 100)
+    lines = explained(found, 100)
     place = next(number for number, line in enumerate(lines) if "by       Ascend/pytorch" in line)
     assert [line.strip() for line in lines[place + 1 : place + 4]] == [
         "torch: 2.3.1, torch_npu: 2.3.1.post2, cann: 8.0.RC3, pythons: 3.8-3.11, branch:",
@@ -98,7 +97,7 @@ def test_a_row_is_shown_with_the_address_to_open() -> None:
 def test_both_sides_of_a_disagreement_and_their_notes_are_shown() -> None:
     [found] = [each for each in judge(NEW, COMPAT) if each.component == "driver"]
     disputed = replace(found, verdict=Verdict.DISPUTED, against=found.rows)
-    lines = explained(finding_document(disputed), 60)
+    lines = explained(disputed, 60)
     assert lines[0].startswith("  driver [disputed]: The host needs driver 25.2 to 26.1.1")
     assert any(line.startswith("      by       hicann/release-management") for line in lines)
     assert any(line.startswith("      against  hicann/release-management") for line in lines)
@@ -107,7 +106,7 @@ def test_both_sides_of_a_disagreement_and_their_notes_are_shown() -> None:
 def test_a_source_that_is_nowhere_to_open_has_no_address() -> None:
     target = changed(cann=cann("8.0.T39", nearest_public="8.0.RC3"))
     [found] = [each for each in judge(target, COMPAT) if each.component == "torch_npu"]
-    lines = explained(finding_document(found), 100)
+    lines = explained(found, 100)
     place = next(number for number, line in enumerate(lines) if "910B team notes" in line)
     assert lines[place + 2] == (
         "               report, rank 5: notes on three 910B images and LLaMA-Factory 0.9.0"
