@@ -25,6 +25,8 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGALRM, _interrupt_again)
+    sys.unraisablehook = _unraisable
     if sys.stderr is None:
         sys.stderr = io.TextIOWrapper(io.FileIO(os.devnull, "w"))
     try:
@@ -97,3 +99,16 @@ def _drop_output() -> None:
 
 def _interrupt(_signal: int, _frame: object) -> None:
     raise KeyboardInterrupt
+
+
+def _unraisable(dropped: sys.UnraisableHookArgs) -> None:
+    """Interrupt again soon where Python drops an interrupt, as in callbacks of an import."""
+    if dropped.exc_type is KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+    else:
+        sys.__unraisablehook__(dropped)
+
+
+def _interrupt_again(_signal: int, _frame: object) -> None:
+    # As a signal that can be held back while tags are put back.
+    os.kill(os.getpid(), signal.SIGINT)

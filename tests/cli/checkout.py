@@ -175,7 +175,8 @@ _PARSED: dict[tuple[object, ...], tuple[Matrix, Compat | None]] = {}
 @contextmanager
 def _like_a_process() -> Iterator[None]:
     """Leave nothing behind that the end of a process would have taken with it."""
-    handler = signal.getsignal(signal.SIGTERM)
+    handlers = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGALRM)}
+    hook = sys.unraisablehook
     replaced = AssertionError("docker would replace pytest here: use Checkout.start")
     client.connect.cache_clear()
     try:
@@ -185,7 +186,9 @@ def _like_a_process() -> Iterator[None]:
         ):
             yield
     finally:
-        signal.signal(signal.SIGTERM, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        sys.unraisablehook = hook
         asked = client.connect.cache_info()
         if asked.currsize:
             client.connect().close()

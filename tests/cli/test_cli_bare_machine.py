@@ -23,6 +23,24 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
+IN_A_CALLBACK = """
+import os, signal, sys, time, weakref
+from cannery import cli
+
+class Gone:
+    pass
+
+def parse(_):
+    gone = Gone()
+    kept = weakref.ref(gone, lambda _: os.kill(os.getpid(), getattr(signal, sys.argv[1])))
+    del gone
+    time.sleep(20)
+
+cli.parse = parse
+sys.exit(cli.main(["list"]))
+"""
+
+
 def said(*argv: str) -> tuple[int, str, str]:
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
     return done.returncode, done.stdout, done.stderr
@@ -84,3 +102,11 @@ def test_an_interrupt_before_anything_has_begun(tmp_path: Path) -> None:
     (tmp_path / "cannery").mkdir()
     (tmp_path / "cannery" / "cli.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
     assert said(sys.executable, str(tmp_path / "build.py"), "list") == (130, "", "")
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interrupt_that_python_drops_comes_again(name: str) -> None:
+    # Python cannot raise what happens in a callback of its own, such as one of an import's.
+    code, out, err = said(sys.executable, "-c", IN_A_CALLBACK, name)
+    assert (code, out) == (130, "")
+    assert err == "build.py: interrupted; what was running has been stopped.\n"
