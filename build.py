@@ -16,7 +16,11 @@ if sys.version_info < (3, 11):
     sys.exit(6)
 
 try:
+    # Python can drop an interrupt that comes in the middle of an import.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     from cannery.cli import main
+
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 except KeyboardInterrupt:
     sys.exit(130)
 

@@ -23,17 +23,25 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-IN_A_CALLBACK = """
+INTERRUPT = """
 import os, signal, sys, time, weakref
-from cannery import cli
 
 class Gone:
     pass
 
-def parse(_):
+def interrupt(number):
     gone = Gone()
-    kept = weakref.ref(gone, lambda _: os.kill(os.getpid(), getattr(signal, sys.argv[1])))
+    kept = weakref.ref(gone, lambda _: os.kill(os.getpid(), number))
     del gone
+"""
+"""Interrupts in a callback of Python's own, as one of an import, where nothing can be raised."""
+
+IN_A_COMMAND = f"""
+{INTERRUPT}
+from cannery import cli
+
+def parse(_):
+    interrupt(getattr(signal, sys.argv[1]))
     time.sleep(20)
 
 cli.parse = parse
@@ -97,16 +105,20 @@ def test_a_signal_after_everything_was_done(tmp_path: Path, name: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_an_interrupt_before_anything_has_begun(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "text",
+    ["raise KeyboardInterrupt", f"{INTERRUPT}\ninterrupt(signal.SIGINT)\nmain = print\n"],
+    ids=["at once", "in a callback"],
+)
+def test_an_interrupt_before_anything_has_begun(tmp_path: Path, text: str) -> None:
     (tmp_path / "build.py").write_text((ROOT / "build.py").read_text(encoding="utf-8"))
     (tmp_path / "cannery").mkdir()
-    (tmp_path / "cannery" / "cli.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
+    (tmp_path / "cannery" / "cli.py").write_text(text, encoding="utf-8")
     assert said(sys.executable, str(tmp_path / "build.py"), "list") == (130, "", "")
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_an_interrupt_that_python_drops_comes_again(name: str) -> None:
-    # Python cannot raise what happens in a callback of its own, such as one of an import's.
-    code, out, err = said(sys.executable, "-c", IN_A_CALLBACK, name)
+    code, out, err = said(sys.executable, "-c", IN_A_COMMAND, name)
     assert (code, out) == (130, "")
     assert err == "build.py: interrupted; what was running has been stopped.\n"

@@ -3,6 +3,7 @@
 
 import signal
 import sys
+from pathlib import Path
 
 
 def _hurry() -> None:
@@ -18,20 +19,16 @@ def _hurry() -> None:
         cast("Any", each.__init__).__kwdefaults__["patience"] = hurried
 
 
-def _main() -> int:
-    from pathlib import Path
-
-    from cannery.cli import main
-
-    if sys.argv[2] in ("push", "promote", "prune"):
-        _hurry()
-    return main(sys.argv[2:], Path(sys.argv[1]))
-
-
 if __name__ == "__main__":
     # As build.py does, for an interrupt before the command line is there.
     try:
-        code = _main()
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        from cannery.cli import main
+
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        if sys.argv[2] in ("push", "promote", "prune"):
+            _hurry()
+        code = main(sys.argv[2:], Path(sys.argv[1]))
     except KeyboardInterrupt:
         code = 130
     # And for a signal after the end.
