@@ -13,8 +13,8 @@ from cannery.common.errors import MatrixError, Problem, Span, counted
 from cannery.publish.policy import Trial
 from cannery.verify.results import WHERE, Basis, Result
 
-START = "<!-- catalogue -->"
-END = "<!-- /catalogue -->"
+MARKERS = ("<!-- catalogue -->", "<!-- /catalogue -->")
+"""The lines between which the table is."""
 
 _PAGE = "docs/targets.md"
 _README = "README.md"
@@ -62,8 +62,8 @@ def page_with_table(root: Path) -> str:
     return _PAGE if (root / _PAGE).is_file() else _README
 
 
-def inserted(text: str, content: str, file: str) -> str:
-    """``text``, the page called ``file``, with ``content`` between the markers.
+def inserted(text: str, content: str, file: str, markers: tuple[str, str]) -> str:
+    """``text``, the page called ``file``, with ``content`` between the two lines ``markers``.
 
     Raises:
         MatrixError: the markers are not there exactly once each, in their order.
@@ -71,7 +71,7 @@ def inserted(text: str, content: str, file: str) -> str:
     lines = text.splitlines(keepends=True)
     places = {
         marker: [number for number, line in enumerate(lines, 1) if line.strip() == marker]
-        for marker in (START, END)
+        for marker in markers
     }
     if problems := _problems(places, file, len(lines)):
         raise MatrixError(problems)
@@ -82,7 +82,8 @@ def inserted(text: str, content: str, file: str) -> str:
 
 
 def _problems(places: dict[str, list[int]], file: str, length: int) -> list[Problem]:
-    fix = f"The table goes between one line {START} and, after it, one line {END}."
+    start, end = places
+    fix = f"What is generated goes between one line {start} and, after it, one line {end}."
     problems = []
     for marker, found in places.items():
         if not found:
@@ -95,7 +96,7 @@ def _problems(places: dict[str, list[int]], file: str, length: int) -> list[Prob
     starts, ends = places.values()
     if not problems and starts > ends:
         where = Span(file=file, line=ends[0], column=1)
-        problems.append(Problem(what=f"{END} comes before {START}.", fix=fix, where=where))
+        problems.append(Problem(what=f"{end} comes before {start}.", fix=fix, where=where))
     return problems
 
 

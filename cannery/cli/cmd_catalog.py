@@ -12,7 +12,7 @@ from cannery.build.git import origin
 from cannery.catalog.commands import commands
 from cannery.catalog.entries import Entry, gather
 from cannery.catalog.page import page
-from cannery.catalog.readme import inserted, page_with_table, table
+from cannery.catalog.readme import MARKERS, inserted, page_with_table, table
 from cannery.cli.command import Command, Given
 from cannery.cli.common import read
 from cannery.common import console
@@ -72,7 +72,7 @@ def run(given: Given, project: Project) -> int:
         entries = gather(project, inputs_now(project))
         name = page_with_table(project.root)
         before = _read(project.root / name)
-        _require_equal(name, before, inserted(before, table(entries), name))
+        _require_equal(name, before, inserted(before, table(entries), name, MARKERS))
         console.say(f"the table in {name} is in sync ({len(entries)} images)", "ok")
     else:
         write_catalogue(project, options.out)
@@ -99,7 +99,7 @@ def write_catalogue(project: Project, out: Path) -> bool:
         found = gather(project, inputs_now(project))
         name = page_with_table(project.root)
         before = _read(project.root / name)
-        after = inserted(before, table(found), name)
+        after = inserted(before, table(found), name, MARKERS)
         texts = {each.id: commands(each, simulated_host=_host(project, each)) for each in found}
         files = {out / "index.html": page(found, texts, origin=origin(project.root))}
         if before != after:

@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cannery.cli.command import Command, Given
-from cannery.cli.common import read
-from cannery.cli.judging import judged, show
+from cannery.cli.common import judged, read, show
 from cannery.compat.check_report import explanation
 from cannery.matrix.project import Project
 from cannery.options import FORMAT, TARGET, VERBOSE, TargetOptions

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from cannery.cli.command import Command, Given
 from cannery.cli.common import read, selected
@@ -16,7 +15,6 @@ from cannery.common.model import Target
 from cannery.common.option import option
 from cannery.common.outside import json_text
 from cannery.common.references import image_name
-from cannery.compat import Compat
 from cannery.compat.lifetimes import UNKNOWN, end_of_life, lifetimes_of
 from cannery.fetch.needed_files import Missing, needed_origins
 from cannery.fetch.needs import Need, Supply, real_needs, summary
@@ -74,16 +72,18 @@ def _table(project: Project, rows: Sequence[TargetRow], *, verbose: bool) -> str
     missing = [each.missing(project.artifacts) for each in rows]
     files = Missing(missing)
     states = [_state(*each, files) for each in zip(rows, missing, strict=True)]
-    ids = (each.id for each in rows)
+    targets = [each.target for each in rows]
+    ids = (each.id for each in targets)
     heads = columns([("target", "state"), *zip(ids, states, strict=True)])
     room = max(map(len, heads))
     lines = [f"{heads[0]:<{room}}  summary"]
     for head, each in zip(heads[1:], rows, strict=True):
-        line = f"{head:<{room}}  {each.summary}"
+        line = f"{head:<{room}}  {each.target.summary}"
         fits = not width or len(line) <= width
-        lines += [line] if fits else [head, f"    {each.summary}"]
+        lines += [line] if fits else [head, f"    {each.target.summary}"]
         lines += _details(each) if verbose else []
-    notes = [f"{each.id}: not known to work: {each.unverified}" for each in rows if each.unverified]
+    reasons = [(each.id, each.unverified) for each in targets if each.unverified]
+    notes = [f"{name}: not known to work: {why}" for name, why in reasons]
     legend = files.legend("missing files, which even --simulate needs:")
     real = ["files of a real build (--verbose names them):", *summary([r.real for r in rows])]
     for more in (notes, legend, real):
@@ -93,41 +93,39 @@ def _table(project: Project, rows: Sequence[TargetRow], *, verbose: bool) -> str
 
 def _state(row: TargetRow, missing: dict[str, str], files: Missing) -> str:
     """One phrase; ``files`` numbers the missing files."""
-    parts = [f"recommended for {row.recommended}"] if row.recommended else []
+    use = row.target.recommended
+    parts = [f"recommended for {use}"] if use else []
     parts += [files.needs(missing)] if missing else []
-    parts += row.verdicts
+    parts += map(phrase, verdicts(row.results))
     parts += ["published"] if row.published else []
     return "; ".join(parts) or "not verified"
 
 
 def _details(row: TargetRow) -> list[str]:
     """The versions and the results of a target, indented."""
-    versions = [f"{name} {version}" for name, version in row.components.items()]
-    lines = ["    " + ", ".join([*versions, f"chip {row.chip}", row.platform])]
-    lines += [f"    maintained: {', '.join(row.ends)}"] if row.ends else []
-    lines += [f"    {each}" for each in row.phrases]
+    target = row.target
+    versions = [f"{name} {version}" for name, version in target.components.items()]
+    lines = ["    " + ", ".join([*versions, f"chip {target.chip}", target.platform])]
+    ends = [f"{key} until {day}" for key, day in row.maintained.items() if day != UNKNOWN]
+    lines += [f"    maintained: {', '.join(ends)}"] if ends else []
+    lines += [f"    {_counted(each)}" for each in row.results]
     lacks = [each for each in row.real if each.supply is not Supply.HERE]
     lines += [f"    real build: {each.file.name} ({each.supply})" for each in lacks]
     return [*lines, *([f"    {row.published}"] if row.published else [])]
 
 
 def _json(project: Project, rows: Sequence[TargetRow]) -> str:
-    fields = (
-        "id",
-        "summary",
-        "platform",
-        "chip",
-        "flavour",
-        "components",
-        "unverified",
-        "recommended",
+    names = (
+        *("id", "summary", "platform", "chip", "flavour", "components"),
+        *("unverified", "recommended"),
     )
     found = [
         {
-            **{name: getattr(each, name) for name in (*fields, "maintained")},
+            **{name: getattr(each.target, name) for name in names},
+            "maintained": each.maintained,
             "missing": each.missing(project.artifacts),
             "needs": {need.file.name: need.fields for need in each.real},
-            "results": each.results,
+            "results": [asdict(result) for result in each.results],
             "published": each.published,
         }
         for each in rows
@@ -140,35 +138,22 @@ def _json(project: Project, rows: Sequence[TargetRow]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TargetRow:
-    """A target with what the checkout knows of it; plain data.
+    """A target with what the checkout knows of it.
 
-    ``needs`` maps the files that even a simulated build needs to where people get them, ``real``
-    has what a real build needs,
-    ``maintained`` components to the last day of their maintenance, or to "unknown", and ``ends``
-    are phrases for those that are known. ``phrases`` describe the ``results``, ``verdicts`` those
-    that say most. ``published`` is what to pull, and empty if there is no release.
+    ``real`` has what a real build needs, ``maintained`` components to the last day of their
+    maintenance, or to "unknown". ``published`` is what to pull, and empty if there is no release.
     """
 
-    id: str
-    summary: str
-    platform: str
-    chip: str
-    flavour: str
-    components: dict[str, str]
-    unverified: str
-    recommended: str
+    target: Target
     maintained: dict[str, str]
-    ends: list[str]
-    needs: dict[str, str]
     real: list[Need]
-    results: list[dict[str, Any]]
-    phrases: list[str]
-    verdicts: list[str]
+    results: list[Result]
     published: str
 
     def missing(self, folder: Path) -> dict[str, str]:
-        """Those of the needed files that ``folder`` does not have."""
-        return {name: at for name, at in self.needs.items() if not (folder / name).is_file()}
+        """The files that even a simulated build needs and ``folder`` does not have: to origins."""
+        needed = needed_origins(self.target, simulate=True)
+        return {name: at for name, at in needed.items() if not (folder / name).is_file()}
 
 
 def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
@@ -181,36 +166,16 @@ def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
     compat = project.compat()
     records = read_records(project.releases)
     results = _results(project, targets, records)
-    folder = project.artifacts
-    return [_row(each, compat, records, results[each.id], folder) for each in targets]
-
-
-def _row(
-    target: Target,
-    compat: Compat,
-    records: Sequence[Record],
-    results: Sequence[Result],
-    folder: Path,
-) -> TargetRow:
-    ends = {key: end_of_life(each) for key, each in lifetimes_of(target, compat).items()}
-    return TargetRow(
-        id=target.id,
-        summary=target.summary,
-        platform=target.platform,
-        chip=target.chip,
-        flavour=target.flavour,
-        components=target.components,
-        unverified=target.unverified,
-        recommended=target.recommended,
-        maintained=ends,
-        ends=[f"{key} until {day}" for key, day in ends.items() if day != UNKNOWN],
-        needs=needed_origins(target, simulate=True),
-        real=[*real_needs([target], folder).values()],
-        results=[asdict(result) for result in results],
-        phrases=[_counted(result) for result in results],
-        verdicts=[phrase(result) for result in verdicts(results)],
-        published=_published(latest(records, target.id)),
-    )
+    return [
+        TargetRow(
+            target=each,
+            maintained={n: end_of_life(end) for n, end in lifetimes_of(each, compat).items()},
+            real=[*real_needs([each], project.artifacts).values()],
+            results=results[each.id],
+            published=_published(latest(records, each.id)),
+        )
+        for each in targets
+    ]
 
 
 def _results(

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from cannery.catalog.readme import inserted
 from cannery.cli.cmd_catalog import write_catalogue
 from cannery.cli.cmd_render import write_images
 from cannery.cli.command import Command, Given
@@ -100,7 +101,8 @@ def _write_reference(project: Project) -> int:
     if not path.is_file():
         return 0
     before = read_text(path)
-    if (after := with_reference(before)) == before:
+    after = inserted(before, reference(), "docs/reference.md", MARKERS)
+    if after == before:
         return 0
     write_files({path: after})
     return 1
@@ -137,23 +139,11 @@ def _digests(folder: Path) -> set[tuple[str, str]]:
     }
 
 
-START, END = "<!-- commands -->", "<!-- /commands -->"
+MARKERS = ("<!-- commands -->", "<!-- /commands -->")
 
 
-def with_reference(page: str) -> str:
-    """``page`` with the reference between the markers.
-
-    Raises:
-        MatrixError: the markers are not there.
-    """
-    before, start, rest = page.partition(f"{START}\n")
-    _, end, after = rest.partition(f"{END}\n")
-    if not start or not end:
-        raise MatrixError(f"docs/reference.md has no lines {START} and {END}.")
-    return before + start + _reference() + end + after
-
-
-def _reference() -> str:
+def reference() -> str:
+    """Every command with its options, in Markdown."""
     lines = []
     for title, group in {**GROUPS, "not in the first screen": UNLISTED}.items():
         lines += [f"### Commands: {title}", ""]

@@ -21,7 +21,7 @@ from cannery.common.errors import (
 )
 from cannery.common.files import write_files
 from cannery.common.model import Target
-from cannery.common.option import OptionSet, flag, matching, option
+from cannery.common.option import Option, OptionSet, matching, option
 from cannery.common.package_index import PackageIndex, package_index
 from cannery.common.references import image_name
 from cannery.engine import client as engine
@@ -70,82 +70,49 @@ class CheckImageOptions(OptionSet):
     verbose: bool = VERBOSE.field()
 
 
+_ANY = Option("", default=None, metavar="FILE", group=_GROUP, needs="image", conflicts=("targets",))
+"""What the options for an image of any origin have in common."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class AnyImageOptions(OptionSet):
     """How an image of any origin is tested, and where the results go."""
 
-    profiles: tuple[str, ...] = option(
-        "also check what this platform asks of an image: docker, kubernetes, volcano, "
+    profiles: tuple[str, ...] = _ANY.field(
+        help="also check what this platform asks of an image: docker, kubernetes, volcano, "
         "volcano-ssh, kubeflow-notebook, modelarts, merlin, or one in --profiles",
         default=(),
         flags=("--profile",),
         metavar="NAME",
-        group=_GROUP,
-        needs="image",
-        conflicts=("targets",),
     )
-    profiles_file: Path | None = option(
-        "a YAML file with further profiles",
-        default=None,
+    profiles_file: Path | None = _ANY.field(
+        help="a YAML file with further profiles",
         flags=("--profiles",),
-        metavar="FILE",
-        group=_GROUP,
         needs="profiles",
+        conflicts=(),
     )
-    checks: Path | None = option(
-        "your own checks: *.yaml with commands, and testinfra files test_*.py",
-        default=None,
-        metavar="DIR",
-        group=_GROUP,
-        needs="image",
-        conflicts=("targets",),
+    checks: Path | None = _ANY.field(
+        help="your own checks: *.yaml with commands, and testinfra files test_*.py", metavar="DIR"
     )
-    chip: str = option(
-        "the chip that the image must have kernels for",
+    chip: str = _ANY.field(
+        help="the chip that the image must have kernels for",
         default="",
         metavar="CHIP",
-        group=_GROUP,
-        needs="image",
-        conflicts=("targets",),
         parse=matching(r"[a-z0-9]{1,20}", "chip", "910b or a3"),
         default_text="the one that its labels or its name say",
     )
-    strict: bool = flag(
-        "fail for pairings that no source knows, too",
-        group=_GROUP,
-        needs="image",
-        conflicts=("targets",),
+    strict: bool = _ANY.field(
+        help="fail for pairings that no source knows, too", default=False, metavar=""
     )
-    json: Path | None = option(
-        "write the report as JSON",
-        default=None,
-        metavar="FILE",
-        group=_GROUP,
-        needs="image",
-        conflicts=("targets",),
-    )
-    junit: Path | None = option(
-        "write the report as JUnit XML, for CI services",
-        default=None,
-        metavar="FILE",
-        group=_GROUP,
-        needs="image",
-        conflicts=("targets",),
-    )
-    sarif: Path | None = option(
-        "write the report as SARIF, for code scanning",
-        default=None,
-        metavar="FILE",
-        group=_GROUP,
-        needs="image",
-        conflicts=("targets",),
-    )
-    dockerfile: str = option(
-        "the file of the repository that results in the SARIF file point to",
+    json: Path | None = _ANY.field(help="write the report as JSON")
+    junit: Path | None = _ANY.field(help="write the report as JUnit XML, for CI services")
+    sarif: Path | None = _ANY.field(help="write the report as SARIF, for code scanning")
+    dockerfile: str = _ANY.field(
+        help="the file of the repository that results in the SARIF file point to",
         default="Dockerfile",
         metavar="PATH",
-        group=_GROUP,
         needs="sarif",
+        conflicts=(),
     )
 
 

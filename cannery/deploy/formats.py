@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from cannery.common.errors import Problem, UsageError, did_you_mean
 from cannery.deploy.compose import compose_text
 from cannery.deploy.kubernetes import kubernetes_text
 from cannery.deploy.run_spec import RunSpec, shell_text
@@ -45,10 +44,7 @@ def text(format: str, workload: Workload) -> str:  # noqa: A002 - as the command
     """How to run ``workload``, in one of FORMATS. Ends with a newline.
 
     Raises:
-        UsageError: with all problems of the workload; or the format is unknown.
+        UsageError: with all problems of the workload.
     """
-    if format not in _WRITERS:
-        hint = did_you_mean(format, FORMATS)
-        raise UsageError(Problem(what=f"unknown format {format!r}.", fix=hint))
     workload.check(format)
     return _WRITERS[format](workload)

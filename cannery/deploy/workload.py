@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cannery.common.errors import Problem, UsageError, did_you_mean
+from cannery.common.errors import Problem, UsageError
 from cannery.common.model import Target
 from cannery.common.option import Size, parse_size
 from cannery.common.references import is_reference
@@ -154,11 +154,13 @@ class Workload:
 
     @property
     def shm(self) -> Size:
-        """``shm_size``, which must be valid."""
+        """``shm_size`` with its unit."""
         return parse_size(self.shm_size)
 
     def check(self, format: str) -> None:  # noqa: A002 - as in text()
-        """Check that the workload is valid and can be written in ``format``.
+        """Check that the workload can be written in ``format``, one of FORMATS.
+
+        Single values are those that the command line accepts.
 
         Raises:
             UsageError: with every problem.
@@ -173,18 +175,9 @@ class Workload:
             what = f"a host has 1 to {most} cards of {self.target.chip}, not {len(self.cards)}."
             fix = "For more, add --nodes." if self.cards else ""
             yield Problem(what=what, fix=fix)
-        if not 1 <= self.nodes <= MAX_NODES:
-            yield Problem(what=f"invalid number of nodes {self.nodes}: use 1 to {MAX_NODES}.")
-        elif self.nodes > 1 and format in ("shell", "compose"):
+        if self.nodes > 1 and format in ("shell", "compose"):
             what = f"the format {format} is for one host, not for {self.nodes}."
             yield Problem(what=what, fix="Use --format k8s or --format volcano.")
-        if self.runtime not in RUNTIMES:
-            hint = did_you_mean(self.runtime, RUNTIMES)
-            yield Problem(what=f"unknown runtime {self.runtime!r}.", fix=hint)
-        try:
-            parse_size(self.shm_size)
-        except ValueError as error:
-            yield Problem(what=f"shared memory: {error}")
 
     def _of_words(self) -> Iterator[Problem]:
         if not is_reference(self.image):

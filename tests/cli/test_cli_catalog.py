@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from cannery.catalog.readme import END, START
+from cannery.catalog.readme import MARKERS
 from cannery.common.files import write_files
 from cannery.matrix.project import Project
 from cannery.registry.records import path_of, to_text
 from tests.cli.checkout import Checkout
 from tests.unit.catalogues import release
 from tests.unit.publications import record
+
+START, END = MARKERS
 
 TARGET = "py39-torch231-cann8t39"
 MEND = "the table in docs/targets.md is out of date. Run: python build.py catalog"

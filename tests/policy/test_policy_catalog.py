@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cannery.catalog.entries import gather
-from cannery.catalog.readme import inserted, table
+from cannery.catalog.readme import MARKERS, inserted, table
 from cannery.matrix.project import VERIFIED, Project
 from cannery.verify.verified import inputs_now, path_of, read_verified
 from tests.policy.test_policy_sources import LONGEST_FILE, ROOT, SPDX, read, sources
@@ -19,7 +19,7 @@ FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("cann
 def test_the_table_is_in_sync(project: Project) -> None:
     text = (ROOT / "docs" / "targets.md").read_bytes().decode()
     found = gather(project, inputs_now(project))
-    wanted = inserted(text, table(found), "docs/targets.md")
+    wanted = inserted(text, table(found), "docs/targets.md", MARKERS)
     assert text == wanted, "run: python build.py catalog"
 
 

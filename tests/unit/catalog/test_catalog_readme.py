@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.catalog.readme import END, START, inserted, table
+from cannery.catalog.readme import MARKERS, inserted, table
 from cannery.common.errors import MatrixError
 from cannery.publish.policy import Trial
 from cannery.registry import records
@@ -114,6 +114,7 @@ def test_values_cannot_break_the_table_or_become_markup(checkout: Checkout) -> N
     assert len(table([found]).splitlines()) == len(table([entry(checkout)]).splitlines())
 
 
+START, END = MARKERS
 BEFORE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=60)
 
 
@@ -123,19 +124,19 @@ def test_nothing_outside_of_the_markers_changes(before: str, middle: str, after:
         if any(line.strip() in (START, END) for line in text.splitlines()):
             return
     text = f"{before}\n{START}\n{middle}\n{END}\n{after}"
-    once = inserted(text, "| new |\n", "README.md")
+    once = inserted(text, "| new |\n", "README.md", MARKERS)
     assert once == f"{before}\n{START}\n\n| new |\n\n{END}\n{after}"
-    assert inserted(once, "| new |\n", "README.md") == once
+    assert inserted(once, "| new |\n", "README.md", MARKERS) == once
 
 
 def test_line_ends_stay_as_they_are() -> None:
     text = f"a\r\n{START}\r\nold\r\n{END}\r\nb\r\n"
-    assert inserted(text, "new\n", "README.md") == (
+    assert inserted(text, "new\n", "README.md", MARKERS) == (
         f"a\r\n{START}\r\n\r\nnew\r\n\r\n{END}\r\nb\r\n"
     )
 
 
-FIX = f"The table goes between one line {START} and, after it, one line {END}."
+FIX = f"What is generated goes between one line {START} and, after it, one line {END}."
 
 
 @pytest.mark.parametrize(
@@ -154,10 +155,10 @@ FIX = f"The table goes between one line {START} and, after it, one line {END}."
 )
 def test_markers_that_are_missing_or_doubled(lines: list[str], said: list[str]) -> None:
     with pytest.raises(MatrixError) as caught:
-        inserted("".join(f"{line}\n" for line in lines), "new\n", "README.md")
+        inserted("".join(f"{line}\n" for line in lines), "new\n", "README.md", MARKERS)
     assert [str(each) for each in caught.value.problems] == [f"README.md:{s} {FIX}" for s in said]
 
 
 def test_a_marker_within_a_line_is_none() -> None:
     text = f"Between `{START}` and `{END}`:\n{START}\n{END}\n"
-    assert inserted(text, "new\n", "README.md").startswith(text[: text.index("\n") + 1])
+    assert inserted(text, "new\n", "README.md", MARKERS).startswith(text[: text.index("\n") + 1])

@@ -19,10 +19,6 @@ def test_every_format_can_be_written() -> None:
         assert IMAGE in text(form)
 
 
-def test_a_format_that_there_is_not() -> None:
-    refused("k8", "unknown format 'k8'. Did you mean 'k8s'?")
-
-
 @pytest.mark.parametrize("form", ["shell", "compose"])
 def test_several_hosts_need_a_cluster(form: str) -> None:
     refused(form, "is for one host, not for 2. Use --format k8s or --format volcano", nodes=2)
@@ -32,9 +28,6 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
     refused(
         "k8s",
         "a host has 1 to 16 cards of 910b, not 17. For more, add --nodes.",
-        "invalid number of nodes 0: use 1 to 999.",
-        "unknown runtime 'ascent'. Did you mean 'ascend'?",
-        "shared memory: invalid size '16x'. Write it as in 16g or 512m.",
         "invalid image name '--privileged'.",
         "invalid word 'a\\x00b' in the command",
         "invalid word '\\udcff' in the command",
@@ -42,9 +35,6 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
         "invalid path in the container 'd'",
         "invalid path of the host './relative'. Begin it with '/'.",
         cards=17,
-        nodes=0,
-        runtime="ascent",
-        shm_size="16x",
         image="--privileged",
         command=["a\0b", "\udcff"],
         mounts={"/a:b": "/c", "/d": "d", "./relative": "/e"},
