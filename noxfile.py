@@ -149,6 +149,12 @@ def workflows(session: nox.Session) -> None:
     session.run("pytest", "--quiet", *CORES, "worksteal", "tests/workflows", *session.posargs)
 
 
+@nox.session(name="package-names")
+def package_names(session: nox.Session) -> None:
+    """Compare the names of packages with the package lists of each base's release."""
+    session.run("python", "-m", "tests.package_names", *session.posargs)
+
+
 @nox.session(name="workflow-jobs")
 def workflow_jobs(session: nox.Session) -> None:
     """Every job of CI in a container, from its YAML, with a registry and a fake API."""

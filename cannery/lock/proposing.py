@@ -74,15 +74,14 @@ def propose(
     after = dict(before)
     for table in filter(None, tables):
         every = new_rows(read_table(read_page(table, source.ca), table), compat)
-        more = [row for row in every if _kind_of_row(row, matrix) in kinds]
+        more = [row for row in every if _kind(row, matrix) in kinds]
         after[compat_file] = _with_rows(after[compat_file], more, table, today)
         compat = parse_compat(after[compat_file], compat_file.name)
         rows += more
     uses = find_uses(files[MATRIX], matrix, ("torch", "torch_npu"))
-    asked = questions(uses, [*matrix.targets], compat)
-    answers = ask([*asked, *application_questions(matrix)], source)
+    asked = [*questions(uses, [*matrix.targets], compat), *application_questions(matrix)]
     locks = _Locks(project, source)
-    known = Known(compat=compat, answers=answers, refusal=locks.refusal)
+    known = Known(compat=compat, answers=ask(asked, source), refusal=locks.refusal)
     facts: Data = {**files, FACTS: after[compat_file]}
     proposed, new = _proposals(facts, matrix, known, today, kinds)
     while locks.make(_targets_of(proposed, new)):
@@ -98,7 +97,7 @@ def propose(
     )
 
 
-def _kind_of_row(row: TableRow, matrix: Matrix) -> Kind:
+def _kind(row: TableRow, matrix: Matrix) -> Kind:
     return Kind.APPLICATIONS if row.app else kind_of(CannVersion.parse(row.cann), matrix)
 
 
