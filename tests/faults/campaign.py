@@ -179,12 +179,13 @@ class _Trial:
     def _changed(self, others: Sequence[Ended]) -> Iterator[str]:
         """What has changed although the command failed, and no run beside it says so."""
         assert self.before
-        if self.before.image and image_id(self.site, IMAGE) != self.before.image:
+        said = [each.said for each in others if each.code == 0]
+        kept = self.before.image if not (said and self.command.builds) else ""
+        if kept and image_id(self.site, IMAGE) != kept:
             yield f"{IMAGE} names another image"
         now = tags_of(self.site, REPOSITORY)
         # A prune that breaks off has deleted some.
-        lost = {} if self.case.command == "prune" else self.before.tags.keys() - now.keys()
-        said = [each.said for each in others if each.code == 0]
+        lost = set() if self.case.command == "prune" else self.before.tags.keys() - now.keys()
         moved = {
             tag: digest
             for tag, digest in now.items()
