@@ -273,11 +273,13 @@ def builder(*, finished: str, environ: Mapping[str, str] = os.environ) -> Builde
     identity, invocation = _job(environ)
     code, said = run(["docker", "buildx", "version"], capture=True)
     found = None if code else _VERSION.search(said)
+    with engine.talking() as client:
+        version = str(client.version()["Version"])
     return Builder(
         id=identity,
         invocation=invocation,
         finished=finished,
-        engine=str(engine.connect().version()["Version"]),
+        engine=version,
         buildx=found[1] if found else "",
     )
 

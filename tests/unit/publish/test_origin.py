@@ -4,7 +4,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+import requests
 
+from cannery.common.errors import EngineError
+from cannery.engine import client
 from cannery.publish import oci_image
 from cannery.publish.oci_image import builder
 from cannery.publish.provenance import LOCAL_BUILDER
@@ -56,11 +59,21 @@ def test_the_builder_is_the_job(
     invocation: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    client = SimpleNamespace(version=lambda: {"Version": "29.1.0"})
+    asked = SimpleNamespace(version=lambda: {"Version": "29.1.0"})
     said = "github.com/docker/buildx 0.13.1+ds1 0.13.1+ds1-3\n"
-    monkeypatch.setattr("cannery.engine.client.connect", lambda: client)
+    monkeypatch.setattr(client, "connect", lambda: asked)
     monkeypatch.setattr(oci_image, "run", lambda *_, **__: (0, said))
     found = builder(finished="2026-11-21T12:00:00Z", environ=environ)
     assert (found.id, found.invocation) == (identity, invocation)
     assert found.finished == "2026-11-21T12:00:00Z"
     assert (found.engine, found.buildx) == ("29.1.0", "0.13.1+ds1")
+
+
+def test_an_engine_that_stops_meanwhile_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version() -> dict[str, str]:
+        raise requests.ConnectionError("Connection aborted.")
+
+    monkeypatch.setattr(client, "connect", lambda: SimpleNamespace(version=version))
+    monkeypatch.setattr(oci_image, "run", lambda *_, **__: (1, ""))
+    with pytest.raises(EngineError, match="stopped answering"):
+        builder(finished="", environ={})
