@@ -15,6 +15,7 @@ from random import Random
 from tests.faults.fault import Begin, Fault
 from tests.faults.gate import Gate, gate
 from tests.faults.site import Running, Site
+from tests.faults.state import orphans
 
 
 def send(name: str, *, group: bool) -> Begin:
@@ -99,6 +100,8 @@ def remounted(place: str, options: Callable[[Path, Random], str], usual: str) ->
     @contextmanager
     def begin(site: Site, random: Random) -> Iterator[Fault]:
         folder = site.folder / place
+        # A disk to which a killed run still writes cannot be made read-only.
+        orphans(site)
         remount(folder, options(folder, random))
         try:
             yield Fault()
