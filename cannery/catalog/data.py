@@ -150,7 +150,8 @@ def _words(entry: Entry) -> str:
 
 
 def _result(result: Result) -> dict[str, Any]:
-    return {**asdict(result.tested), "where": result.where, "basis": result.basis}
+    more = {"where": result.where, "basis": result.basis, "moved": result.moved}
+    return {**asdict(result.tested), **more}
 
 
 def _driver(entry: Entry) -> tuple[str, str, bool] | None:

@@ -123,12 +123,12 @@ def verdicts(results: Iterable[Result]) -> tuple[Result, ...]:
 
 
 def phrase(result: Result) -> str:
-    """As in ``verified (simulated device) 2026-11-21, older state``."""
+    """As in ``verified (simulated device) 2026-11-21, older state (checks)``."""
     tested = result.tested
     outcome = "failed" if tested.failed else "verified"
     basis = {
         Basis.CURRENT: "",
-        Basis.OLDER: ", older state",
+        Basis.OLDER: f", older state ({', '.join(result.moved)})",
         Basis.LOCAL: ", built here",
         Basis.PUBLISHED: ", published image",
     }[result.basis]

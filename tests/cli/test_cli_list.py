@@ -188,7 +188,7 @@ def test_a_recorded_result_is_the_state_until_a_file_changes(checkout: Checkout)
     said = checkout.run("list", "--verbose", "--target", LAST).out
     assert "    verified (NPU) 2026-11-21: 40 passed, 0 failed, 2 not run (Atlas 800T A2" in said
     checkout.edit("\n", "\n\n", f"images/{LAST}/target.json")
-    assert table(checkout)[0][LAST] == "verified (NPU) 2026-11-21, older state"
+    assert table(checkout)[0][LAST] == "verified (NPU) 2026-11-21, older state (contents)"
     keep(checkout, LAST, failed=1)
     assert table(checkout)[0][LAST] == "failed (NPU) 2026-11-21"
 

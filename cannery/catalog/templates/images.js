@@ -55,10 +55,15 @@ function copyable(text, what, id, attributes = {}) {
   );
 }
 
+function basisOf(each) {
+  const moved = each.moved.length ? ` (${each.moved.join(", ")})` : "";
+  return say(`basis.${each.basis}`) + moved;
+}
+
 function verdict(each) {
   const kind = each.failed ? "failed" : each.device;
   const device = say(`verified.${each.where}`);
-  const basis = each.basis !== "current" && h("small", {}, ` ${say(`basis.${each.basis}`)}`);
+  const basis = each.basis !== "current" && h("small", {}, ` ${basisOf(each)}`);
   const where = each.failed ? say("verified.failed", { device }) : device;
   const on = each.device === "npu" && ` ${each.hardware},`;
   return h("p", {}, h("span", { class: `verdict ${kind}` }, where), on, " ", h("time", {}, each.date), basis);
@@ -225,7 +230,7 @@ function results(image) {
     const text = {
       ...each,
       device: say(`verified.${each.where}`),
-      image: say(`basis.${each.basis}`),
+      image: basisOf(each),
       failed: each.failed ? h("b", { class: "verdict failed" }, each.failed) : "0",
     };
     return h("tr", {}, names.map((name) => h("td", {}, text[name])));

@@ -192,9 +192,9 @@ def test_simulated_images_and_older_states_are_told(checkout: Checkout) -> None:
     full = image(parsed(entries(checkout.matrix, known(checkout, [record]))))
     assert full["release"]["simulated"]
     assert full["release"]["outdated"] == ["deepspeed 0.14.3"]
-    assert [(each["where"], each["basis"]) for each in full["results"]] == [
-        ("none_simulated", "older"),
-        ("simulated", "older"),
+    assert [(each["where"], each["basis"], each["moved"]) for each in full["results"]] == [
+        ("none_simulated", "older", ["contents"]),
+        ("simulated", "older", ["contents"]),
     ]
 
 

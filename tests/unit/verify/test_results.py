@@ -96,8 +96,8 @@ def test_the_results_that_say_most(known: list[Result], best: list[Result]) -> N
         (result(NPU), "verified (NPU) 2026-11-21"),
         (result(BARE, Basis.PUBLISHED), "verified (no device) 2026-11-21, published image"),
         (
-            result(SIMULATED, Basis.OLDER, simulated=True),
-            "verified (simulated device) 2026-11-21, older state",
+            replace(result(SIMULATED, Basis.OLDER, simulated=True), moved=("doctor", "checks")),
+            "verified (simulated device) 2026-11-21, older state (doctor, checks)",
         ),
         (
             result(FAILED, simulated=True),
