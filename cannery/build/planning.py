@@ -11,9 +11,8 @@ from pathlib import Path
 
 from cannery.build.ci_jobs import divide_targets, target_cost
 from cannery.build.journal import Journal, Progress, TargetState
-from cannery.build.local_images import device_kinds, local_state
 from cannery.build.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
-from cannery.build.ready import Ready, content_key, expected_bases, local_names
+from cannery.build.ready import Ready, content_key, expected_bases, local_names, local_state
 from cannery.build.selection import Selection
 from cannery.common import console
 from cannery.common.errors import ArtifactError, CanneryError, EngineError, Problem, UsageError
@@ -34,6 +33,7 @@ from cannery.registry.client import Repository
 from cannery.registry.errors import RegistryError
 from cannery.registry.http import PATIENCE
 from cannery.registry.oci import Descriptor, Document, manifest_contents
+from cannery.verify.devices import device_kinds
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A target that can be built, the bases that it is built on, and the content key of its image."""
+"""A target that can be built: its bases, the content key of its image, and the one that is here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cannery.build.plan import Local
 from cannery.common.bases import Base, FoundBase
 from cannery.common.model import Target
 from cannery.engine.base import (
@@ -15,12 +16,17 @@ from cannery.engine.base import (
     expected_base,
 )
 from cannery.engine.images import Images
-from cannery.image.content_key import SIMULATOR, KeyInputs, bases_of, context_files
+from cannery.image import vendor_image
+from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of, context_files
 from cannery.image.layers import Layer
+from cannery.image.record import used_bases
 from cannery.image.render import Rendered
 from cannery.image.vendor_image import vendor_files
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
+from cannery.verify.image_checks import checks_digest, expected
+from cannery.verify.results import report_text
+from cannery.verify.verification import passed_on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,3 +93,24 @@ def content_key(ready: Ready, options: BuildOptions, used: Mapping[str, FoundBas
         identify_base=lambda name, _: used[name].identity,
         simulator=ready.hashes[SIMULATOR] if options.simulate else "",
     ).key
+
+
+def local_state(project: Project, target: Target, name: str, images: Images) -> Local:
+    """The state of the image ``name`` of ``target`` on this machine, given the local ``images``."""
+    if name not in images:
+        return Local()
+    image = images[name]
+    report = report_text(project, name)
+    passed = passed_on(
+        report,
+        image_id=image.id,
+        checks=checks_digest(project),
+        expected=lambda kind: expected(project, target, kind),
+    )
+    return Local(
+        image=image.id,
+        key=image.labels.get(LABEL, ""),
+        vendor_image=image.labels.get(vendor_image.LABEL, ""),
+        bases=used_bases(image.labels),
+        passed=passed,
+    )

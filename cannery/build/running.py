@@ -14,7 +14,6 @@ from threading import Lock
 
 from cannery.build.assembly import Assembly
 from cannery.build.journal import Journal, Progress
-from cannery.build.local_images import device_specs
 from cannery.build.plan import Action, Step
 from cannery.build.planning import Planned
 from cannery.build.ready import bases
@@ -44,6 +43,7 @@ from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
 from cannery.verify.checking import Detail, ImageChecks, check
+from cannery.verify.devices import device_specs
 from cannery.verify.run_checks import Subject
 from cannery.verify.verified import read_verified, record
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.build.local_images import device_specs
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read, selected
 from cannery.common import console
@@ -32,7 +31,7 @@ from cannery.verify.audit.profiles import OWN_FILE, own_profiles, read_profiles,
 from cannery.verify.audit.reports import to_json, to_junit, to_text
 from cannery.verify.auditing import Request, audit
 from cannery.verify.checking import Detail, ImageChecks, check
-from cannery.verify.devices import simulated_host
+from cannery.verify.devices import device_specs, simulated_host
 from cannery.verify.image_checks import components
 from cannery.verify.results import audit_path
 from cannery.verify.run_checks import Subject

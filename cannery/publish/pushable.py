@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cannery.build import git
-from cannery.build.local_images import device_kinds, local_state
 from cannery.build.plan import Local
 from cannery.build.planning import make_plan
-from cannery.build.ready import bases
+from cannery.build.ready import bases, local_state
 from cannery.build.selection import Selection
 from cannery.common.bases import Origin
 from cannery.common.errors import CanneryError, OutOfSyncError, Problem, PublishError, some_of
@@ -27,6 +26,7 @@ from cannery.matrix.project import Project
 from cannery.options import BuildOptions, TransferOptions
 from cannery.publish import cosign
 from cannery.registry.client import is_index
+from cannery.verify.devices import device_kinds
 from cannery.verify.results import report_text
 
 _SHOWN = 5

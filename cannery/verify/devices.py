@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated driver of a target, and the device on which an image of any origin is tested."""
+"""The devices on which images are checked, and the simulated driver of a target."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from cannery.common.errors import EngineError, Problem
 from cannery.common.model import SIMULATED_CHIPS, DeviceKind, Target
 from cannery.common.package_index import PackageIndex, package_index
-from cannery.deploy.run_spec import RunSpec, npu_device, simulated_device
+from cannery.deploy.run_spec import RunSpec, no_device, npu_device, simulated_device
 from cannery.engine.simulator import make_simulated, simulated
 from cannery.image.simulator_spec import DEVICES
 from cannery.matrix.project import Project
@@ -29,6 +29,23 @@ def simulated_host(project: Project, target: Target, source: PackageIndex) -> Pa
         CanneryError: it cannot be made.
     """
     return made_host(project, target) or make_simulated(project, target, source).host
+
+
+def device_specs(host: Path | None) -> list[RunSpec]:
+    """The containers in which an image is checked: one without a driver and one with a device.
+
+    The device is simulated if ``host``, the simulated driver tree, is given; otherwise it is this
+    machine's NPUs, if it has any.
+    """
+    device = simulated_device(host) if host else npu_device()
+    return [no_device(), device] if device else [no_device()]
+
+
+def device_kinds(*, simulate: bool) -> frozenset[str]:
+    """The kinds of device on which a run checks images."""
+    real = npu_device()
+    kind = DeviceKind.SIMULATED if simulate else real.kind if real else DeviceKind.NONE
+    return frozenset({str(DeviceKind.NONE), str(kind)})
 
 
 def device_for(

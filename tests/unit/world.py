@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from cannery.build import assembly, planning
-from cannery.build import local_images as images
 from cannery.build import running as building
 from cannery.build.journal import Journal, Progress, read_journal
 from cannery.build.planning import Planned, make_plan
@@ -30,6 +29,7 @@ from cannery.image.bake_file import ImageBuild
 from cannery.image.render import Renderer
 from cannery.options import BuildOptions
 from cannery.publish import pushable
+from cannery.verify import devices
 from cannery.verify.checking import ImageChecks
 from cannery.verify.image_checks import checks_digest
 from cannery.verify.run_checks import Subject
@@ -186,7 +186,7 @@ def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(engine, "tag_image", found.tag_image)
     monkeypatch.setattr(containers, "remove_abandoned", lambda: None)
     monkeypatch.setattr(base, "pull", lambda *_: None)
-    monkeypatch.setattr(images, "npu_device", lambda: None)
+    monkeypatch.setattr(devices, "npu_device", lambda: None)
     monkeypatch.setattr(building, "bake", found.bake)
     monkeypatch.setattr(building, "check", found.check)
     builder = Builder(name="default", local=True)

@@ -11,7 +11,7 @@ from cannery.common.specifiers import normal_name, parse_requirement
 from cannery.compat.facts import Compat
 from cannery.verify.audit.cann import Cann
 from cannery.verify.audit.found import Found, ImageConfig
-from cannery.verify.audit.result import Result, Standing
+from cannery.verify.audit.result import Result, Standing, broken, passed
 
 ENV_ONLY = "vllm-ascend#9141, #12059, #14955"
 _NEEDED = ("ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
@@ -39,37 +39,34 @@ def _architecture(found: Found, config: ImageConfig) -> Iterator[Result]:
     machine = MACHINE_OF.get(config.architecture, config.architecture)
     arches = found.cann.arches if found.cann else ()
     if arches and machine not in arches:
-        yield Result(
-            check="cann/architecture",
-            standing=Standing.BROKEN,
-            text=f"The image is for {machine}, and its CANN for {' and '.join(arches)}.",
-            fix=f"Install the packages of CANN for {machine}.",
+        yield broken(
+            "cann/architecture",
+            f"The image is for {machine}, and its CANN for {' and '.join(arches)}.",
+            f"Install the packages of CANN for {machine}.",
         )
 
 
 def _driver(found: Found) -> Iterator[Result]:
     if found.driver:
         named = ", ".join(found.driver[:3]) + (" ..." if len(found.driver) > 3 else "")
-        yield Result(
-            check="driver/baked-in",
-            standing=Standing.BROKEN,
-            text=f"The image has files of a host's driver: {named}. They must be of the same "
+        yield broken(
+            "driver/baked-in",
+            f"The image has files of a host's driver: {named}. They must be of the same "
             "version as the driver of the host, which mounts its own.",
-            fix="Remove them from the image; mount the host's driver.",
+            "Remove them from the image; mount the host's driver.",
         )
     else:
         text = "The image has no files of a host's driver."
-        yield Result(check="driver/baked-in", standing=Standing.PASSED, text=text)
+        yield passed("driver/baked-in", text)
 
 
 def _interpreters(found: Found) -> Iterator[Result]:
     if found.pythons and not {"torch-npu", "mindspore"} & found.versions.keys():
         path, packages = next(iter(found.pythons.items()))
-        yield Result(
-            check="environment/python",
-            standing=Standing.BROKEN,
-            text=f"python3 is {found.interpreter}, and {' and '.join(packages)} belong to {path}.",
-            fix=f"Put its folder first: ENV PATH={path.rpartition('/')[0]}:$PATH",
+        yield broken(
+            "environment/python",
+            f"python3 is {found.interpreter}, and {' and '.join(packages)} belong to {path}.",
+            f"Put its folder first: ENV PATH={path.rpartition('/')[0]}:$PATH",
         )
 
 
@@ -78,18 +75,17 @@ def _triton(found: Found) -> Iterator[Result]:
         return
     foreign = found.triton.get("triton", 0)
     if foreign:
-        yield Result(
-            check="packages/triton",
-            standing=Standing.BROKEN,
-            text=f"triton {found.versions['triton']} was installed over triton-ascend "
+        yield broken(
+            "packages/triton",
+            f"triton {found.versions['triton']} was installed over triton-ascend "
             f"{found.versions['triton-ascend']}: {foreign} files of the module triton are not "
             "triton-ascend's.",
-            fix="Remove triton, and install triton-ascend again, as the last package.",
+            "Remove triton, and install triton-ascend again, as the last package.",
             sources=("vllm-ascend#7359, #7497, #7790, #8239", "triton-ascend#306, #395"),
         )
     elif found.triton:
         text = "The files of the module triton are those of triton-ascend."
-        yield Result(check="packages/triton", standing=Standing.PASSED, text=text)
+        yield passed("packages/triton", text)
 
 
 def _environment(found: Found, cann: Cann) -> Iterator[Result]:
@@ -97,25 +93,19 @@ def _environment(found: Found, cann: Cann) -> Iterator[Result]:
     missing = [name for name in missing if cann.folder not in found.environment.get(name, "")]
     if not missing:
         text = "ENV has the variables of CANN, so commands without a login shell have them, too."
-        yield Result(check="environment/cann", standing=Standing.PASSED, text=text)
+        yield passed("environment/cann", text)
         return
     script = next(iter(cann.set_env), "set_env.sh")
     fix = f"Set in the Dockerfile, with ENV, what {script} sets."
     if not found.shell_files:
-        yield Result(
-            check="environment/cann",
-            standing=Standing.BROKEN,
-            text=f"Nothing sets {', '.join(missing)}.",
-            fix=fix,
-        )
+        yield broken("environment/cann", f"Nothing sets {', '.join(missing)}.", fix)
         return
     path, lines = next(iter(found.shell_files.items()))
-    yield Result(
-        check="environment/shell-only",
-        standing=Standing.BROKEN,
-        text=f"ENV lacks {', '.join(missing)}; only {path} sets them ({lines[0]!r}), which "
+    yield broken(
+        "environment/shell-only",
+        f"ENV lacks {', '.join(missing)}; only {path} sets them ({lines[0]!r}), which "
         "'docker exec', Kubernetes and platforms that start a command do not read.",
-        fix=fix,
+        fix,
         sources=(ENV_ONLY,),
     )
 
@@ -138,15 +128,14 @@ def _kernels(cann: Cann, config: ImageConfig, chip: str) -> Iterator[Result]:
         fix = "Name it with --chip."
         yield Result(check="kernels/chip", standing=Standing.NOT_OURS, text=text, fix=fix)
     elif named not in cann.chips:
-        yield Result(
-            check="kernels/chip",
-            standing=Standing.BROKEN,
-            text=f"The operator kernels are for chip {chips}, and {by} says {named}.",
-            fix=f"Install the kernels for {named}, or use the image on {chips} only.",
+        yield broken(
+            "kernels/chip",
+            f"The operator kernels are for chip {chips}, and {by} says {named}.",
+            f"Install the kernels for {named}, or use the image on {chips} only.",
         )
     else:
         text = f"There are operator kernels for chip {named}, as {by} says."
-        yield Result(check="kernels/chip", standing=Standing.PASSED, text=text)
+        yield passed("kernels/chip", text)
 
 
 def _python_needs(found: Found, compat: Compat) -> Iterator[Result]:
@@ -173,7 +162,7 @@ def _python_needs(found: Found, compat: Compat) -> Iterator[Result]:
         )
     else:
         text = "The Python packages that CANN's own programs use are installed."
-        yield Result(check="cann/python-packages", standing=Standing.PASSED, text=text)
+        yield passed("cann/python-packages", text)
 
 
 def _programs(found: Found) -> Iterator[Result]:
@@ -181,15 +170,14 @@ def _programs(found: Found) -> Iterator[Result]:
         what = "atc, CANN's compiler of models," if name == "atc" else f"CANN's module {name}"
         if each.code == 0:
             text = f"{what} starts."
-            yield Result(check=f"cann/{name}", standing=Standing.PASSED, text=_capital(text))
+            yield passed(f"cann/{name}", _capital(text))
             continue
         module = re.search(r"No module named '([\w.]+)'", each.said)
         fix = f"Install the Python package with the module {module[1]}." if module else ""
-        yield Result(
-            check=f"cann/{name}",
-            standing=Standing.BROKEN,
-            text=_capital(f"{what} does not start: {each.last_line}"),
-            fix=fix,
+        yield broken(
+            f"cann/{name}",
+            _capital(f"{what} does not start: {each.last_line}"),
+            fix,
             sources=("cann-container-image#70",),
         )
 

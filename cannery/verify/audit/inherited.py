@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 from cannery.common.specifiers import normal_name
 from cannery.image.environment import CONSTRAINT_VARIABLES
 from cannery.verify.audit.found import Found, ImageConfig, Origin
-from cannery.verify.audit.result import Result, Standing
+from cannery.verify.audit.result import Result, Standing, broken, passed
 
 _COMPILED_FOR_EACH_OTHER = ("torch", "torch-npu", "mindspore")
 _INSTALL_AGAIN = "Remove from the Dockerfile what replaces it, or build FROM another image."
@@ -47,19 +47,18 @@ def _frameworks(found: Found, record: Mapping[str, Any]) -> Iterator[Result]:
         now = found.versions.get(name, "")
         if now.partition("+")[0] == own.partition("+")[0]:
             text = f"{name} {own} is still the one of the image."
-            yield Result(check=f"inherited/{name}", standing=Standing.PASSED, text=text)
+            yield passed(f"inherited/{name}", text)
         else:
             what = f"{name} {now} has replaced {name} {own}" if now else f"{name} {own} was removed"
-            yield Result(
-                check=f"inherited/{name}",
-                standing=Standing.BROKEN,
-                text=f"{what}, which CANN and the other packages of the image were built for.",
-                fix=_INSTALL_AGAIN,
+            yield broken(
+                f"inherited/{name}",
+                f"{what}, which CANN and the other packages of the image were built for.",
+                _INSTALL_AGAIN,
             )
 
 
 def _constraints(found: Found, record: Mapping[str, Any]) -> Iterator[Result]:
-    broken = []
+    changed = []
     held = [str(each) for each in record.get("held", ())]
     for text in held:
         try:
@@ -68,19 +67,18 @@ def _constraints(found: Found, record: Mapping[str, Any]) -> Iterator[Result]:
             continue
         now = found.versions.get(normal_name(wanted.name), "")
         if not now:
-            broken.append(f"{text} is not installed")
+            changed.append(f"{text} is not installed")
         elif not _fits(wanted, now):
-            broken.append(f"{text} is {now} now")
-    if broken:
-        yield Result(
-            check="inherited/constraints",
-            standing=Standing.BROKEN,
-            text=f"Versions that the image holds have changed: {'; '.join(broken)}.",
-            fix="Install with PIP_CONSTRAINT set, as the image sets it.",
+            changed.append(f"{text} is {now} now")
+    if changed:
+        yield broken(
+            "inherited/constraints",
+            f"Versions that the image holds have changed: {'; '.join(changed)}.",
+            "Install with PIP_CONSTRAINT set, as the image sets it.",
         )
     else:
         text = f"All {len(held)} versions that the image holds are kept."
-        yield Result(check="inherited/constraints", standing=Standing.PASSED, text=text)
+        yield passed("inherited/constraints", text)
 
 
 def _fits(wanted: Requirement, version: str) -> bool:
@@ -103,15 +101,14 @@ def _guard(found: Found, record: Mapping[str, Any]) -> Iterator[Result]:
         return
     lines = {line.partition("  # ")[0].strip() for line in found.constraints.splitlines()}
     if gone := [each for each in record.get("held", ()) if each not in lines]:
-        yield Result(
-            check="inherited/guard",
-            standing=Standing.BROKEN,
-            text=f"The file of constraints lacks {', '.join(gone)}.",
-            fix="Restore it; unset PIP_CONSTRAINT for the one command that must go against it.",
+        yield broken(
+            "inherited/guard",
+            f"The file of constraints lacks {', '.join(gone)}.",
+            "Restore it; unset PIP_CONSTRAINT for the one command that must go against it.",
         )
     else:
         text = "pip and uv still read the constraints of the image."
-        yield Result(check="inherited/guard", standing=Standing.PASSED, text=text)
+        yield passed("inherited/guard", text)
 
 
 def _environment(found: Found, record: Mapping[str, Any]) -> Iterator[Result]:
@@ -126,25 +123,23 @@ def _environment(found: Found, record: Mapping[str, Any]) -> Iterator[Result]:
             wrong.append(f"{name} is {now!r} and was {value!r}" if now else f"{name} is not set")
     if wrong:
         more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-        yield Result(
-            check="inherited/environment",
-            standing=Standing.BROKEN,
-            text=f"The environment of CANN has changed: {'; '.join(wrong[:3])}{more}.",
-            fix="Extend variables, as in ENV PATH=/opt/mine/bin:$PATH, and do not replace them.",
+        yield broken(
+            "inherited/environment",
+            f"The environment of CANN has changed: {'; '.join(wrong[:3])}{more}.",
+            "Extend variables, as in ENV PATH=/opt/mine/bin:$PATH, and do not replace them.",
         )
     else:
         text = "The environment of CANN is unchanged."
-        yield Result(check="inherited/environment", standing=Standing.PASSED, text=text)
+        yield passed("inherited/environment", text)
 
 
 def _interpreter(found: Found, record: Mapping[str, Any]) -> Result:
     minor = ".".join(str(record.get("components", {}).get("python", "")).split(".")[:2])
     if found.python.startswith(f"{minor}."):
         text = f"python3 is still the Python {minor} of the image."
-        return Result(check="inherited/python", standing=Standing.PASSED, text=text)
-    return Result(
-        check="inherited/python",
-        standing=Standing.BROKEN,
-        text=f"python3 is {found.interpreter} ({found.python}), and the image's is Python {minor}.",
-        fix="Put the folder of the other Python behind the image's in PATH.",
+        return passed("inherited/python", text)
+    return broken(
+        "inherited/python",
+        f"python3 is {found.interpreter} ({found.python}), and the image's is Python {minor}.",
+        "Put the folder of the other Python behind the image's in PATH.",
     )

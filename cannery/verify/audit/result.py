@@ -50,6 +50,16 @@ class Result:
         return self.check.partition("/")[0]
 
 
+def passed(check: str, text: str) -> Result:
+    """The result of a check that has found nothing wrong."""
+    return Result(check=check, standing=Standing.PASSED, text=text)
+
+
+def broken(check: str, text: str, fix: str = "", *, sources: tuple[str, ...] = ()) -> Result:
+    """The result of a check that has found what is known to fail, and what to do about it."""
+    return Result(check=check, standing=Standing.BROKEN, text=text, fix=fix, sources=sources)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Audit:
     """Everything about one image.

@@ -23,7 +23,7 @@ from cannery.compat.nearest import nearest
 from cannery.compat.rules import judge
 from cannery.verify.audit.cann import Cann
 from cannery.verify.audit.found import Found, ImageConfig
-from cannery.verify.audit.result import NOT_ASCEND, Result, Standing
+from cannery.verify.audit.result import NOT_ASCEND, Result, Standing, broken
 
 _STANDINGS = {
     Verdict.ALLOWED: Standing.PASSED,
@@ -98,22 +98,16 @@ def _twice(found: Found) -> Iterator[Result]:
     for name in ("torch", "torch-npu", "mindspore"):
         if len({*found.twice.get(name, ())}) > 1:
             versions = " and ".join(found.twice[name])
-            yield Result(
-                check=f"compat/{name}",
-                standing=Standing.BROKEN,
-                text=f"{name} is installed twice, as {versions}; the first on sys.path is loaded.",
-                fix="Remove one of them.",
+            yield broken(
+                f"compat/{name}",
+                f"{name} is installed twice, as {versions}; the first on sys.path is loaded.",
+                "Remove one of them.",
             )
     own = found.torch_file.partition("+")[0]
     told = found.versions.get("torch", "").partition("+")[0]
     if own and told and own != told:
         text = f"The files of torch are those of {own}, and its metadata says {told}."
-        yield Result(
-            check="compat/torch",
-            standing=Standing.BROKEN,
-            text=text,
-            fix="Install torch again, with pip's --force-reinstall.",
-        )
+        yield broken("compat/torch", text, "Install torch again, with pip's --force-reinstall.")
 
 
 def _is_about(finding: Finding, found: Found) -> bool:

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from cannery.build import local_images as images
 from cannery.common.errors import EngineError, PublishError
 from cannery.deploy.run_spec import npu_device
 from cannery.publish import cosign, pushable
 from cannery.publish.pushable import Candidate, PushOptions, candidates
+from cannery.verify import devices
 from tests.unit.world import BOTH, World, make_world
 
 
@@ -246,7 +246,7 @@ def test_a_release_that_has_it_all(
     monkeypatch.setattr(cosign, "find_cosign", lambda: "/usr/bin/cosign")
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev" / "davinci0").touch()
-    monkeypatch.setattr(images, "npu_device", lambda: npu_device(tmp_path))
+    monkeypatch.setattr(devices, "npu_device", lambda: npu_device(tmp_path))
     report = world.checkout.project.state / "reports" / "cannery_full.json"
     loaded = json.loads(report.read_text(encoding="utf-8"))
     loaded["runs"].append({**loaded["runs"][0], "device": "npu"})
