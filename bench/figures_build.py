@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from bench import checkout, moves
@@ -60,17 +61,13 @@ def cold(session: Session, plan: Plan) -> list[Figure]:
     """
     session.prepare([plan.main])
 
-    def one_of_ours() -> Timed:
-        done = session.ours_cold(plan.main)
+    def compared(build: Callable[[Target], Timed]) -> Timed:
+        done = build(plan.main)
         session.require_comparable(plan.main)
         return done
 
-    def one_baseline() -> Timed:
-        done = session.baseline_cold(plan.main)
-        session.require_comparable(plan.main)
-        return done
-
-    ours, baseline = _Kept(one_of_ours), _Kept(one_baseline)
+    ours = _Kept(partial(compared, session.ours_cold))
+    baseline = _Kept(partial(compared, session.baseline_cold))
     alternating((plan.runs, plan.slow_runs), (ours, baseline))
     return cold_figures(plan, ours.runs, baseline.runs, failed=session.failed)
 

@@ -63,7 +63,7 @@ def reused(steps: Iterable[Step]) -> list[str]:
     return [step.name for step in steps if step.cached and not step.loads_base]
 
 
-def longest(steps: Iterable[Step], count: int = 12) -> dict[str, float]:
+def longest(steps: Iterable[Step], count: int = 8) -> dict[str, float]:
     """The steps that took longest, by a short name."""
     found = sorted(steps, key=lambda step: -step.seconds)[:count]
     return {_short(step.name): step.seconds for step in found if step.seconds >= 0.1}
