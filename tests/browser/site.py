@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.common.files import write_files
 from cannery.common.model import Target
 from cannery.matrix.project import Project
 from cannery.publish.policy import load
-from cannery.registry.records import Record, path_of, to_text
+from cannery.registry.records import Record
 from tests.cli.checkout import Checkout
 from tests.cli.conftest import use_some_targets
+from tests.unit.publications import keep
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = "py39-torch231-cann8t39"
@@ -64,6 +64,6 @@ def make_site(folder: Path, release: Callable[[Target], Record], *, whole: bool 
     checkout.edit("trials: {}", f"trials: {{{PUBLISHED}: {TRIAL}}}", "publish.yaml")
     project = Project(root=root)
     record = release(project.matrix().targets[PUBLISHED])
-    write_files({path_of(root / "releases", record): to_text(record)})
+    keep(root / "releases", record)
     checkout.run("catalog", "--out", str(folder / "site")).accepted()
     return Site(project=project, index=folder / "site" / "index.html")

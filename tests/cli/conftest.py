@@ -14,6 +14,7 @@ from tests.cli.docker_program import Docker, docker_in
 from tests.cli.indexes import NOW, PIP, Index
 from tests.cli.uv import UNSOLVED, UV
 from tests.copies import copy_tree
+from tests.unit.changes import commit, git
 
 ROOT = Path(__file__).resolve().parents[2]
 READ = [
@@ -147,6 +148,16 @@ def mounts(tmp_path_factory: pytest.TempPathFactory) -> None:
         code = 127
     if code:
         pytest.skip("this machine lets nobody mount a small disk (unshare --mount)")
+
+
+@pytest.fixture
+def repository(checkout: Checkout) -> Checkout:
+    """A checkout in a repository of one commit, with the tag first."""
+    git(checkout.root, "init", "--quiet")
+    (checkout.root / ".gitignore").write_text(".cannery/\n__pycache__/\n", encoding="utf-8")
+    commit(checkout.root)
+    git(checkout.root, "tag", "first")
+    return checkout
 
 
 @pytest.fixture

@@ -10,19 +10,10 @@ import pytest
 import yaml
 
 from tests.cli.checkout import Checkout
-from tests.unit.changes import commit, git
+from tests.unit.changes import commit
 
 GITHUB = ("ci", "--format", "github", "--simulate")
 FIRST = "py39-torch210-cann8rc2"
-
-
-@pytest.fixture
-def repository(checkout: Checkout) -> Checkout:
-    git(checkout.root, "init", "--quiet")
-    (checkout.root / ".gitignore").write_text(".cannery/\n__pycache__/\n", encoding="utf-8")
-    commit(checkout.root)
-    git(checkout.root, "tag", "first")
-    return checkout
 
 
 def rows(out: str) -> list[dict[str, Any]]:

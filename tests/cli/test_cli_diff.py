@@ -5,25 +5,20 @@ import json
 
 import pytest
 
-from cannery.registry.records import path_of, to_text
 from tests.cli.checkout import Checkout
-from tests.unit.changes import commit, git
-from tests.unit.publications import record
+from tests.unit.changes import commit
+from tests.unit.publications import keep, record
 
 TARGET = "py39-torch231-cann8t39"
 OF_TARGET = ("--target", TARGET)
 
 
 @pytest.fixture
-def repository(checkout: Checkout) -> Checkout:
-    """A repository with two commits: the second one locks another version of tqdm."""
-    git(checkout.root, "init", "--quiet")
-    (checkout.root / ".gitignore").write_text(".cannery/\n__pycache__/\n", encoding="utf-8")
-    commit(checkout.root)
-    git(checkout.root, "tag", "first")
-    checkout.edit("\ntqdm==4", "\ntqdm==3", f"images/{TARGET}/requirements.lock")
-    commit(checkout.root)
-    return checkout
+def repository(repository: Checkout) -> Checkout:
+    """The same with a second commit, which locks another version of tqdm."""
+    repository.edit("\ntqdm==4", "\ntqdm==3", f"images/{TARGET}/requirements.lock")
+    commit(repository.root)
+    return repository
 
 
 def test_two_commits(repository: Checkout) -> None:
@@ -66,9 +61,7 @@ def test_records_need_no_engine(checkout: Checkout) -> None:
     names = []
     for tag, version in (("full-0123456789ab", "2.1.0"), ("full-ba9876543210", "2.3.1")):
         each = record(tag=tag, packages={"wheels": {"torch": version}})
-        path = path_of(checkout.project.releases, each)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(to_text(each), encoding="utf-8")
+        path = keep(checkout.project.releases, each)
         names.append(str(path.relative_to(checkout.root)))
     done = checkout.run("diff", *names)
     done.accepted()

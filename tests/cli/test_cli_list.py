@@ -16,11 +16,11 @@ import pytest
 from cannery.common.files import write_files
 from cannery.common.model import DeviceKind
 from cannery.matrix.project import Project
-from cannery.registry import records
 from cannery.verify.verified import Verified, inputs_now, path_of, to_text
 from tests.cli.checkout import Checkout
 from tests.unit.catalogues import BARE as NO_DEVICE
 from tests.unit.catalogues import NPU, release
+from tests.unit.publications import keep as keep_record
 from tests.unit.verifications import REPORT
 
 LAST = "py39-torch231-cann8t39"
@@ -195,7 +195,7 @@ def test_a_recorded_result_is_the_state_until_a_file_changes(checkout: Checkout)
 
 def test_a_release_is_part_of_the_state(checkout: Checkout) -> None:
     record = release(Project(root=checkout.root).matrix().targets[LAST])
-    write_files({records.path_of(checkout.root / "releases", record): records.to_text(record)})
+    keep_record(checkout.root / "releases", record)
     assert table(checkout)[0][LAST] == "verified (NPU) 2026-11-21, published image; published"
     [found] = as_json(checkout, "--target", LAST)
     assert found["published"] == f"registry.example.com/ascend@{record.digest}"

@@ -5,29 +5,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from cannery.registry.records import Record, path_of, to_text
+from cannery.registry.records import Record
 from tests.cli.checkout import Checkout
 from tests.unit.changes import commit, git
-from tests.unit.publications import record
+from tests.unit.publications import keep, record
 
 TARGET = "py39-torch231-cann8t39"
 
 
 def write(checkout: Checkout, each: Record) -> str:
-    path = path_of(checkout.project.releases, each)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(to_text(each), encoding="utf-8")
-    return str(path.relative_to(checkout.root))
-
-
-@pytest.fixture
-def repository(checkout: Checkout) -> Checkout:
-    git(checkout.root, "init", "--quiet")
-    (checkout.root / ".gitignore").write_text(".cannery/\n__pycache__/\n", encoding="utf-8")
-    commit(checkout.root)
-    return checkout
+    return str(keep(checkout.project.releases, each).relative_to(checkout.root))
 
 
 def test_names_that_mean_no_image(checkout: Checkout, tmp_path: Path) -> None:

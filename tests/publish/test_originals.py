@@ -17,8 +17,7 @@ from cannery.matrix.project import Project
 from cannery.publish import originals
 from cannery.publish.originals import Original, find_original
 from cannery.registry.client import Repository
-from cannery.registry.records import path_of, to_text
-from tests.unit.publications import IMAGE, record, sha
+from tests.unit.publications import IMAGE, keep, record, sha
 
 from .conftest import HURRIED
 from .servers import free_port, registry
@@ -93,10 +92,7 @@ def test_a_record_is_believed_and_its_image_has_the_files(project: Project, plac
     each = record(
         registry=place.host, repository=place.repository, platforms={"linux/arm64": stored}
     )
-    path = path_of(project.releases, each)
-    path.parent.mkdir(parents=True)
-    path.write_text(to_text(each), encoding="utf-8")
-    original = found(project, str(path))
+    original = found(project, str(keep(project.releases, each)))
     layers = original.layers()
     assert layers.digests == [sha("5")]
     assert (original.target, original.commit, original.key) == ("full", COMMIT, each.key)

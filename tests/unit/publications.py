@@ -4,9 +4,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from cannery.registry.records import Changes, LayerRecord, PlatformImage, Record, Tested
+from cannery.common.files import write_files
+from cannery.registry.records import (
+    Changes,
+    LayerRecord,
+    PlatformImage,
+    Record,
+    Tested,
+    path_of,
+    to_text,
+)
 
 
 def sha(character: str) -> str:
@@ -52,3 +62,10 @@ RECORD = Record(
 
 def record(**changes: Any) -> Record:
     return replace(RECORD, **changes)
+
+
+def keep(releases: Path, each: Record) -> Path:
+    """Write ``each`` where a push writes it, and return the file."""
+    path = path_of(releases, each)
+    write_files({path: to_text(each)})
+    return path

@@ -21,10 +21,9 @@ from cannery.publish.provenance import (
     statement,
 )
 from cannery.registry.oci import INDEX, MANIFEST, digest_of
-from cannery.registry.records import path_of, to_text
 from tests.unit.http_servers import Handler, answering
 from tests.unit.matrices import Checkout
-from tests.unit.publications import record
+from tests.unit.publications import keep, record
 from tests.unit.scans import TORCH, spdx
 
 IMAGE = "sha256:" + "ab" * 32
@@ -105,9 +104,7 @@ def test_published_targets(
     project = checkout.project
     target, *others = project.matrix().targets
     pushed = replace(record(), target=target, registry=host, repository="ascend", digest=digest)
-    path = path_of(project.releases, pushed)
-    path.parent.mkdir(parents=True)
-    path.write_text(to_text(pushed), encoding="utf-8")
+    keep(project.releases, pushed)
     [found] = published_bills(project, (), None)
     assert (found.name, found.notes) == (target, (f"image {host}/ascend@{digest}",))
     assert f"{others[0]} is not published" in capsys.readouterr().err

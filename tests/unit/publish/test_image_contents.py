@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,10 +16,9 @@ from cannery.publish import image_contents
 from cannery.publish.difference import SideKind
 from cannery.publish.image_contents import read_contents
 from cannery.publish.inventory import Inventory
-from cannery.registry.records import Record, path_of, to_text
 from tests.unit.bills import CONTENTS
 from tests.unit.matrices import Checkout
-from tests.unit.publications import record, sha
+from tests.unit.publications import keep, record, sha
 
 IMAGE = LocalImage(
     id="sha256:1", architecture="arm64", labels={"io.cannery.target": "full", "title": "x"}
@@ -63,13 +61,6 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     monkeypatch.setattr(image_contents, "image_inventory", found.image_inventory)
     monkeypatch.setattr(image_contents, "engine", found)
     return found
-
-
-def write(checkout: Checkout, each: Record) -> Path:
-    path = path_of(checkout.project.releases, each)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(to_text(each), encoding="utf-8")
-    return path
 
 
 def test_the_contents_of_a_local_image(checkout: Checkout, engine: Engine) -> None:
@@ -122,7 +113,7 @@ def test_a_target_is_its_image_the_real_one_first(checkout: Checkout, engine: En
 
 def test_a_record_is_read_by_its_path(checkout: Checkout, engine: Engine) -> None:
     engine.fails = True
-    path = write(checkout, record())
+    path = keep(checkout.project.releases, record())
     found = read_contents(checkout.project, str(path))
     assert (found.kind, found.size) == (SideKind.RECORD, 100)
     assert found.sections["wheels"] == {"torch": "2.3.1"}
@@ -141,20 +132,20 @@ def test_a_published_image_is_found_in_its_record(
     checkout: Checkout, engine: Engine, name: str, fails: bool
 ) -> None:
     engine.fails = fails
-    write(checkout, record())
+    keep(checkout.project.releases, record())
     assert read_contents(checkout.project, name).kind is SideKind.RECORD
 
 
 def test_a_moving_tag_is_that_of_the_newest_record(checkout: Checkout, engine: Engine) -> None:
-    write(checkout, record())
+    keep(checkout.project.releases, record())
     newer = {"tag": "full-newer", "pushed": "2026-11-22T12:00:00Z", "components": {"torch": "9"}}
-    write(checkout, record(**newer))
+    keep(checkout.project.releases, record(**newer))
     found = read_contents(checkout.project, f"{PUBLISHED}:latest")
     assert found.sections["components"] == {"torch": "9"}
 
 
 def test_a_local_copy_of_a_published_image_says_more(checkout: Checkout, engine: Engine) -> None:
-    write(checkout, record())
+    keep(checkout.project.releases, record())
     engine.images[f"{PUBLISHED}:latest"] = IMAGE
     assert read_contents(checkout.project, f"{PUBLISHED}:latest").kind is SideKind.IMAGE
 
@@ -202,13 +193,13 @@ def test_names_that_mean_nothing(checkout: Checkout, engine: Engine, name: str, 
 
 
 def test_a_misspelt_record_is_near_to_one(checkout: Checkout, engine: Engine) -> None:
-    path = write(checkout, record()).relative_to(checkout.project.root)
+    path = keep(checkout.project.releases, record()).relative_to(checkout.project.root)
     with pytest.raises(UsageError, match=rf"Did you mean '{path}'\?"):
         read_contents(checkout.project, str(path).replace("0123", "0124"))
 
 
 def test_a_file_that_is_no_record_is_refused(checkout: Checkout, engine: Engine) -> None:
-    path = write(checkout, record())
+    path = keep(checkout.project.releases, record())
     path.write_text("{", encoding="utf-8")
     with pytest.raises(FileError, match="is not a valid record of a push: it is not JSON"):
         read_contents(checkout.project, str(path))
