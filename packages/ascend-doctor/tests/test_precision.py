@@ -43,7 +43,7 @@ def test_the_closed_failures_are_told_as_often_as_before(verdicts: list[Verdict]
 
 def test_the_open_failures_are_told_right(verdicts: list[Verdict]) -> None:
     n = tally(verdicts, "failure", "open")
-    assert n["right"] >= 0.97 * n["cases"], misses(verdicts)
+    assert n["right"] >= 0.98 * n["cases"], misses(verdicts)
     assert n["wrong"] == 0, misses(verdicts)
 
 
