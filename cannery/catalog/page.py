@@ -22,7 +22,7 @@ from cannery.catalog.strings import strings
 from cannery.image.record import source_uri
 
 _TEMPLATES = Path(__file__).with_name("templates")
-_STYLES = ("base.css", "choose.css", "cards.css")
+_STYLES = ("style.css",)
 _EARLY = ("early.js",)
 _SCRIPTS = ("select.js", "copy.js", "images.js", "page.js")
 

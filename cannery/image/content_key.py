@@ -141,7 +141,7 @@ class KeyInputs:
         """The inputs in committed files, which are the same on every machine.
 
         The name identifies a vendor file without a published sha256, the reference a base. The
-        arguments are those of ``of``.
+        arguments are those of ``from_target``.
         """
         return cls.from_target(
             target,

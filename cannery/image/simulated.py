@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By what a simulated image can be told, from outside and from inside."""
+"""How to recognise a simulated image, from outside and from inside."""
 
 from __future__ import annotations
 

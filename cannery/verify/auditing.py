@@ -18,8 +18,8 @@ from cannery.deploy.run_spec import RunSpec, no_device
 from cannery.engine import containers
 from cannery.engine.containers import hardware
 from cannery.matrix.project import Project
+from cannery.verify.audit.contents import judge_image
 from cannery.verify.audit.found import Found, ImageConfig, Origin
-from cannery.verify.audit.judge import judge_image
 from cannery.verify.audit.own_checks import OwnCheck, judge_ran, left_out
 from cannery.verify.audit.profiles import Profile, judge_profile
 from cannery.verify.audit.reports import describe, record_of

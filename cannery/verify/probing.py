@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -58,29 +57,14 @@ def probe(container: str, seconds: float = PROBE_SECONDS) -> Found:
         NoFactsError: the image has no shell, or the probe hangs or prints something else.
         EngineError: docker is not installed.
     """
-    code, said = run_program(container, "probe.py", seconds)
+    words = ["sh", "-c", _program("find_python.sh"), "probe", _program("probe.py")]
+    code, said = run_within(["docker", "exec", container, *words], seconds)
     if code is None:
         raise NoFactsError(f"the probe did not end in {seconds:.0f} s")
     try:
         return parse_probe(said)
     except ValueError as error:
         raise NoFactsError(str(error)) from error
-
-
-def run_program(
-    container: str, name: str, seconds: float, environment: Mapping[str, str] | None = None
-) -> tuple[int | None, str]:
-    """Run the program ``name`` of ``execute/probe`` with the Python of a running container.
-
-    The result is its exit code, None if it took more than ``seconds``, and what it printed. It
-    still runs in the container then, unless it ends by itself.
-
-    Raises:
-        EngineError: docker is not installed.
-    """
-    settings = [f"--env={key}={value}" for key, value in (environment or {}).items()]
-    words = ["sh", "-c", _program("find_python.sh"), "probe", _program(name)]
-    return run_within(["docker", "exec", *settings, container, *words], seconds)
 
 
 def look_without_running(config: ImageConfig) -> Found:

@@ -3,14 +3,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.cli.checkout import Checkout
-
-ROOT = Path(__file__).resolve().parents[2]
-DOCS = sorted((ROOT / "docs").glob("*.md"))
 
 
 def lines_of(checkout: Checkout) -> list[str]:

@@ -201,7 +201,6 @@ def test_the_published_pair(tested: Callable[..., Verdict], main: str, spoil: Sp
 
 TE = f"{CANN}/python/site-packages/te"
 OF_TRITON = "d04b98f48e8f8bcc15c6ae5ac050801cd6dcfd428fb5f9e65c4e16e7807340fa"
-NEEDS = ("cann/python-packages", "cann/te", "cann/atc")
 MISTAKES = {
     f"RUN mkdir -p {TE} && echo 'import decorator' >{TE}/__init__.py"
     f" && printf '#!/usr/bin/python3\\nimport te\\n' >{CANN}/bin/atc"

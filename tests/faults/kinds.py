@@ -34,7 +34,6 @@ from tests.faults.registry_faults import (
 
 IMAGE_COMMANDS = ("build", "resume", "verify", "push", "bundle")
 """Those that use the engine."""
-BUILDING = ("build", "resume", "bundle")
 REGISTRY_COMMANDS = ("push", "promote", "prune")
 ALL = (*IMAGE_COMMANDS, "promote", "prune")
 

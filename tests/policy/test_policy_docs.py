@@ -12,7 +12,6 @@ import pytest
 from cannery.matrix.project import Project
 from tests.policy.test_policy_sources import ROOT, tracked
 
-CHOOSING = ("docs/choose.md", "docs/zh/choose.md")
 PAGES = [Path(name) for name in tracked(".md")]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from cannery.matrix.project import Project
+from cannery.verify.audit.contents import judge_image
 from cannery.verify.audit.found import Found, ImageConfig, parse_probe
-from cannery.verify.audit.judge import judge_image
 from cannery.verify.audit.result import Result
 from tests.unit.described import described_folder
 from tests.unit.matrices import CHECKOUT

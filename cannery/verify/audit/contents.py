@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with the contents of an image, whatever versions it has."""
+"""What is wrong with an image: with its contents, its versions, and what it inherited."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from cannery.common.cann import CannRelease
 from cannery.common.model import MACHINE_OF
 from cannery.common.specifiers import normal_name, parse_requirement
 from cannery.compat.facts import Compat
 from cannery.verify.audit.cann import Cann
 from cannery.verify.audit.found import Found, ImageConfig
+from cannery.verify.audit.inherited import judge_inherited
 from cannery.verify.audit.result import Result, Standing, broken, passed
+from cannery.verify.audit.versions import judge_versions
 
 ENV_ONLY = "vllm-ascend#9141, #12059, #14955"
 _NEEDED = ("ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
@@ -20,7 +23,25 @@ _NEEDED = ("ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "LD_LIBRARY_PATH", "PYTHONPATH
 _TAG_CHIP = re.compile(r"(?:^|[-_.:/])(910b|a3|310p|910c|950|a5)(?:[-_.]|$)", re.IGNORECASE)
 
 
-def judge_contents(
+def judge_image(
+    found: Found,
+    config: ImageConfig,
+    compat: Compat,
+    known: Mapping[str, CannRelease],
+    chip: str = "",
+) -> tuple[Result, ...]:
+    """The results of all checks that need no more than the facts.
+
+    ``known`` are the releases of matrix.yaml, ``chip`` is the one that the image must be for.
+    """
+    return (
+        *judge_inherited(found, config),
+        *judge_versions(found, config, compat, known),
+        *_judge_contents(found, config, compat, chip),
+    )
+
+
+def _judge_contents(
     found: Found, config: ImageConfig, compat: Compat, chip: str
 ) -> Iterator[Result]:
     """The checks of what is in the image; ``chip`` is the one that it must be for, if known."""

@@ -51,7 +51,7 @@ def judge_versions(
         return
     yield from _twice(found)
     if found.cann:
-        target = as_target(found, config, found.cann, compat, known)
+        target = _as_target(found, config, found.cann, compat, known)
         findings = [each for each in judge(target, compat) if _is_about(each, found)]
         yield from _results(findings, target, compat)
         if not found.cann.operators:
@@ -61,7 +61,7 @@ def judge_versions(
     text = "There is no CANN toolkit in the image. It may be meant to be mounted."
     yield Result(check="compat/toolkit", standing=Standing.NOT_OURS, text=text)
     stand_in = _some_cann(compat)
-    target = as_target(found, config, stand_in, compat, known)
+    target = _as_target(found, config, stand_in, compat, known)
     findings = [
         each
         for each in judge(target, compat)
@@ -166,7 +166,7 @@ _INDEX = TorchIndex(name="image", url="", local="")
 _FULL = 3
 
 
-def as_target(
+def _as_target(
     found: Found,
     config: ImageConfig,
     cann: Cann,
@@ -188,7 +188,7 @@ def as_target(
         platform=config.platform,
         base=base,
         build_base=base,
-        python=python_of(found),
+        python=_python_of(found),
         cann=releases[cann.toolkit],
         kernels_release=releases.get(cann.kernels),
         nnal_release=releases.get(cann.nnal),
@@ -196,7 +196,7 @@ def as_target(
         with_nnal=bool(cann.nnal),
         torch=_public(found.versions.get("torch", "")),
         torch_index=_INDEX,
-        torch_npu=torch_npu_version(found, compat),
+        torch_npu=_torch_npu_version(found, compat),
         apex=_wheel(found, "apex"),
         deepspeed=_public(found.versions.get("deepspeed", "")),
         deepspeed_plugin=_wheel(found, "deepspeed-npu"),
@@ -236,14 +236,14 @@ def _release(
     )
 
 
-def python_of(found: Found) -> Python:
+def _python_of(found: Found) -> Python:
     """The interpreter that ``python3`` starts, with an archive that no rule is about."""
     version = found.python or "0.0.0"
     archives = dict.fromkeys(MACHINE_OF.values(), _ARCHIVE)
     return Python(name=version, version=version, source=PythonSource.STANDALONE, archives=archives)
 
 
-def torch_npu_version(found: Found, compat: Compat) -> str:
+def _torch_npu_version(found: Found, compat: Compat) -> str:
     """The torch_npu of the image; without a local part, unless a row names it with that part."""
     text = found.versions.get("torch-npu", "")
     return text if any(row.torch_npu == text for row in compat.pairings) else _public(text)

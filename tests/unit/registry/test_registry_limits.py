@@ -112,9 +112,6 @@ def test_odd_descriptors_are_no_manifest(entry: dict[str, object]) -> None:
             manifest_contents(Document(media_type=MANIFEST, content=content))
 
 
-LARGE = 4 << 20
-
-
 @pytest.mark.parametrize("ask", ["tags", "manifest", "error", "config"])
 def test_what_is_too_large_is_not_read(
     repository: Repository, monkeypatch: pytest.MonkeyPatch, ask: str

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from cannery.verify.audit.contents import judge_image
 from cannery.verify.audit.found import Found, ImageConfig, parse_probe
-from cannery.verify.audit.judge import judge_image
 from cannery.verify.audit.result import Standing
 from tests.unit.audits import (
     COMPAT,
