@@ -15,6 +15,7 @@ from .owners import Values
 
 SHOWN = 300
 _LONGEST = 60
+_LONGEST_PATH = 40
 VERSIONS = {
     *("cann-torch-npu", "torch-replaced", "nnal-old", "nnal-mixed", "kernels-missing"),
     *("wrong-chip", "triton-ascend-version", "package-range", "torchvision", "numpy-2"),
@@ -108,7 +109,15 @@ def _versions(path: str) -> str:
 
 def where(finding: dict[str, Any]) -> str:
     """The place of a finding, for people."""
-    path = word("standard input") if finding["file"] == STDIN else finding["file"]
+    path = word("standard input") if finding["file"] == STDIN else _shortened(finding["file"])
     rank = "" if finding["rank"] is None else f"rank {finding['rank']}, "
     more = "" if finding["count"] == 1 else f", {finding['count']} {word('times')}"
     return f"{rank}{path}:{finding['line']}{more}"
+
+
+def _shortened(path: str) -> str:
+    """The end of a long path, so that there is room for what the log says; --json has all of it."""
+    if len(path) <= _LONGEST_PATH:
+        return path
+    end = path[-_LONGEST_PATH:]
+    return "…" + end[max(0, end.find("/")) :]

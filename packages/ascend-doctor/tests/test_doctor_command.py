@@ -133,7 +133,7 @@ def test_a_log(host: SimulatedHost, tmp_path: Path, capsys: pytest.CaptureFixtur
     log.write_text("a\nEJ0001: x\nEJ0001: y\n", encoding="utf-8")
     assert run_doctor(host, "--log", str(log)) == 8
     said = capsys.readouterr().out
-    assert f"log:    {log}:2, 2 times: EJ0001: x" in said
+    assert "train.log:2, 2 times: EJ0001: x" in said
     assert host.asked == []
     found = document(host, capsys, "--log", str(log))
     assert found["logs"] == {"paths": [str(log)], "size": 22, "failed": True}

@@ -264,6 +264,17 @@ def test_what_people_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.endswith("ascend-doctor: the logs have no failure.\n")
 
 
+def test_the_line_is_shown_also_where_its_path_is_long(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / ("run-" + "x" * 70) / "ascend" / "log"
+    folder.mkdir(parents=True)
+    (folder / "rank-0.log").write_text("KeyError: 'labels'\n", encoding="utf-8")
+    assert main(["--log", str(folder)]) == 8
+    said = capsys.readouterr().out
+    assert "  log:    …/ascend/log/rank-0.log:1: KeyError: 'labels'\n" in said
+
+
 ADVICE = {
     "NotImplementedError: Unknown device for graph fuser": ("operator-unsupported", "torch.jit"),
     "AssertionError: Torch not compiled with CUDA enabled": ("cuda-code", ".npu()"),
