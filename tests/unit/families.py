@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from cannery.common.errors import MatrixError
-from tests.unit.matrices import MATRIX, load
+from tests.unit import matrices
+from tests.unit.matrices import MATRIX
 
 HEAD = MATRIX.partition("targets:")[0]
 TARGETS = "targets:" + MATRIX.partition("targets:")[2]
@@ -36,13 +34,10 @@ families:
 
 def refused(folder: Path, text: str) -> list[str]:
     """Each problem that ``text`` has, after the matrix's other parts."""
-    with pytest.raises(MatrixError) as caught:
-        load(folder, HEAD + text)
-    return [str(problem) for problem in caught.value.problems]
+    return matrices.refused(folder, HEAD + text)
 
 
 def place(text: str, anchor: str) -> str:
     """Where the only ``anchor`` begins, as a problem says it."""
     assert text.count(anchor) == 1, f"{anchor!r} is {text.count(anchor)} times in the text"
-    before = (HEAD + text)[: len(HEAD) + text.index(anchor)]
-    return f"matrix.yaml:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}: "
+    return matrices.place(HEAD + text, anchor, len(HEAD))

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
+
+from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.lock.lock_file import INPUTS
 from cannery.lock.requirements import inputs_digest
@@ -120,6 +123,19 @@ def load(folder: Path, text: str = MATRIX) -> Matrix:
     path.write_text(text, encoding="utf-8")
     (folder / "compat.yaml").write_text(FACTS, encoding="utf-8")
     return load_matrix(path)
+
+
+def refused(folder: Path, text: str) -> list[str]:
+    """Each problem for which the matrix in ``text`` is refused."""
+    with pytest.raises(MatrixError) as caught:
+        load(folder, text)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def place(text: str, anchor: str, start: int = 0) -> str:
+    """Where the first ``anchor`` from ``start`` on begins, as a problem says it."""
+    before = text[: text.index(anchor, start)]
+    return f"matrix.yaml:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}: "
 
 
 def locked(package: str, *parents: str) -> str:

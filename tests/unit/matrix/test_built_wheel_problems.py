@@ -7,18 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import MatrixError
 from tests.unit.applications import TEXT
 from tests.unit.built_wheels import BUILT
-from tests.unit.matrices import edited, load
+from tests.unit.matrices import edited, refused
 
 DEEPSPEED = "    file: deepspeed-0.6.0-py3-none-any.whl\n    origin: built where torch is\n"
-
-
-def refused(folder: Path, text: str) -> str:
-    with pytest.raises(MatrixError) as caught:
-        load(folder, text)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -52,22 +45,22 @@ def refused(folder: Path, text: str) -> str:
     ],
 )
 def test_a_mistake_is_told(tmp_path: Path, old: str, new: str, said: str) -> None:
-    text = refused(tmp_path, edited(old, new, BUILT))
-    assert said in text
-    assert "matrix.yaml:" in text
+    problems = refused(tmp_path, edited(old, new, BUILT))
+    assert [each for each in problems if said in each and each.startswith("matrix.yaml:")]
 
 
 def test_an_application_is_built_in_its_own_version(tmp_path: Path) -> None:
     text = edited(
         "      serve_npu:\n", "      serve:\n", edited("serve-npu==1.1", "serve==1.1", BUILT)
     )
-    said = refused(tmp_path, text)
+    [said] = refused(tmp_path, text)
     assert "the sdist is of version 1.1, and 1.2 is declared. Write it as in serve==1.2." in said
 
 
 def test_deepspeed_is_built_in_the_version_of_its_key(tmp_path: Path) -> None:
     text = edited(DEEPSPEED, "    sdist: deepspeed==0.6.1\n", TEXT)
-    assert "the sdist is of version 0.6.1, and 0.6.0 is declared." in refused(tmp_path, text)
+    [said] = refused(tmp_path, text)
+    assert "the sdist is of version 0.6.1, and 0.6.0 is declared." in said
 
 
 @pytest.mark.parametrize("section", ["torch_npu_wheels", "apex"])
@@ -76,9 +69,9 @@ def test_others_are_files(tmp_path: Path, section: str) -> None:
     body = TEXT.partition(head)[2].splitlines(keepends=True)
     old = head + "".join(body[:3])
     text = edited(old, head + body[0] + "    sdist: a==1\n", TEXT)
-    assert "unknown key 'sdist'" in refused(tmp_path, text)
+    assert [each for each in refused(tmp_path, text) if "unknown key 'sdist'" in each]
 
 
 def test_a_wheel_without_either(tmp_path: Path) -> None:
-    said = refused(tmp_path, edited("        sdist: serve-npu==1.1\n", "", BUILT))
-    assert "has no 'file'" in said
+    problems = refused(tmp_path, edited("        sdist: serve-npu==1.1\n", "", BUILT))
+    assert [each for each in problems if "has no 'file'" in each]

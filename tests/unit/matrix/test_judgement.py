@@ -7,25 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import MatrixError
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_files
 from tests.unit.families import FAMILY
-from tests.unit.matrices import MATRIX, edited, load
+from tests.unit.matrices import MATRIX, edited, place, refused
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-def refused(folder: Path, text: str) -> list[str]:
-    with pytest.raises(MatrixError) as caught:
-        load(folder, text)
-    return [str(problem) for problem in caught.value.problems]
-
-
-def place(text: str, anchor: str) -> str:
-    """Where the first ``anchor`` begins, as a problem says it."""
-    before = text[: text.index(anchor)]
-    return f"matrix.yaml:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}: "
 
 
 def doubled(count: int, text: str = MATRIX) -> str:

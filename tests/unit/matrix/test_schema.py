@@ -87,3 +87,11 @@ def test_versions_stay_as_they_are_written() -> None:
 def test_the_abi_of_torch(torch: str, abi: int) -> None:
     text = MATRIX.replace("2.3.1", torch)
     assert parse_matrix(text, "matrix.yaml").targets["full"].cxx_abi == abi
+
+
+@pytest.mark.parametrize("digit", ["\u0662", "\u00b2", "\uff12"])
+@pytest.mark.parametrize("version", ["2.3.1", "3.9.2"])
+def test_odd_digits_in_a_version(digit: str, version: str) -> None:
+    odd = version[:-1] + digit
+    with pytest.raises(MatrixError, match=r"is not a version|no patch level"):
+        parse_matrix(MATRIX.replace(version, odd), "matrix.yaml")
