@@ -30,7 +30,7 @@ from cannery.engine.builder import Builder
 from cannery.engine.images import local_images
 from cannery.engine.simulator import Simulated, simulated
 from cannery.fetch.artifacts import check_artifacts
-from cannery.fetch.needed_files import files_of_build
+from cannery.fetch.needs import files_of_build
 from cannery.image.bake_file import ImageBuild, bake_file
 from cannery.image.content_key import LABEL
 from cannery.image.record import bases_labels, origin_labels

@@ -13,7 +13,7 @@ from cannery.common.bases import Origin
 from cannery.common.columns import columns, fold
 from cannery.common.model import Target
 from cannery.common.outside import json_text
-from cannery.fetch.needed_files import Missing
+from cannery.fetch.needs import Missing
 from cannery.image.layers import Layer, SharedLayer, components_named, shared
 
 

@@ -22,7 +22,7 @@ from cannery.common.references import image_name, image_tag, parse_reference
 from cannery.engine.images import Images, local_images
 from cannery.fetch.artifacts import check_artifacts
 from cannery.fetch.fetching import Provided
-from cannery.fetch.needed_files import CANN, missing_files, needed_files
+from cannery.fetch.needs import CANN, missing_files, needed_files
 from cannery.image.content_key import LABEL, SIMULATOR
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.render import Rendered, Renderer

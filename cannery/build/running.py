@@ -36,7 +36,7 @@ from cannery.engine.bake import BakeSettings, Failures, bake
 from cannery.engine.base import Notes
 from cannery.engine.builder import Builder, check_cache_export, find_builder, forget_cann
 from cannery.engine.simulator import Simulated, simulate
-from cannery.fetch.needed_files import needed_files
+from cannery.fetch.needs import needed_files
 from cannery.image.bake_events import Event, EventKind, short
 from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL

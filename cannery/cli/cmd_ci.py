@@ -19,7 +19,7 @@ from cannery.common import console
 from cannery.common.errors import EngineError, Problem, UsageError
 from cannery.common.model import Target
 from cannery.common.option import OptionSet, number, option
-from cannery.fetch.needed_files import missing_files
+from cannery.fetch.needs import missing_files
 from cannery.image.render import Renderer
 from cannery.image.simulator_spec import package_spec
 from cannery.matrix.project import Project

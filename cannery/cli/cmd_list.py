@@ -16,8 +16,7 @@ from cannery.common.option import option
 from cannery.common.outside import json_text
 from cannery.common.references import image_name
 from cannery.compat.lifetimes import UNKNOWN, end_of_life, lifetimes_of
-from cannery.fetch.needed_files import Missing, needed_origins
-from cannery.fetch.needs import Need, Supply, real_needs, summary
+from cannery.fetch.needs import Missing, Need, Supply, needed_origins, real_needs, summary
 from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions
 from cannery.registry.records import Record, latest, read_records

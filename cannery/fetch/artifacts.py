@@ -15,8 +15,7 @@ from cannery.common.errors import ArtifactError, Problem, file_error, some_of
 from cannery.common.file_hashes import sha256_of
 from cannery.common.model import SIMULATED_CHIPS, Target
 from cannery.common.sources import File
-from cannery.fetch.needed_files import missing_files
-from cannery.fetch.needs import Lacks
+from cannery.fetch.needs import Lacks, missing_files
 
 _MACHINES = {183: "aarch64", 62: "x86_64"}
 """e_machine of an ELF header (elf.h)."""

@@ -21,8 +21,7 @@ from cannery.common.threads import workers
 from cannery.fetch.artifacts import advice, check_artifacts
 from cannery.fetch.fetcher import Fetched, Fetcher, Terms
 from cannery.fetch.http import Client, Timeouts
-from cannery.fetch.needed_files import CANN, needed_files
-from cannery.fetch.needs import Lacks, Need, real_needs
+from cannery.fetch.needs import CANN, Lacks, Need, needed_files, real_needs
 from cannery.fetch.store import Store, store_folder
 from cannery.fetch.transfer import Screen, screen
 from cannery.matrix.first_use import has_place, with_sha256

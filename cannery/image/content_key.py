@@ -20,7 +20,7 @@ from cannery.common.bases import Base
 from cannery.common.errors import file_error
 from cannery.common.model import Target
 from cannery.common.sources import File
-from cannery.fetch.needed_files import needed_files
+from cannery.fetch.needs import needed_files
 from cannery.matrix.project import Project
 
 _LIST = ".dockerignore"

@@ -17,7 +17,7 @@ from cannery.common.model import Target
 from cannery.common.outside import parse_json
 from cannery.common.references import digest_in
 from cannery.common.sources import CannSource
-from cannery.fetch.needed_files import cann_files
+from cannery.fetch.needs import cann_files
 
 FOLDER = Path(__file__).parent / "vendor"
 """The build context with the program that takes CANN out of an image."""

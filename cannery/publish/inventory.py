@@ -13,7 +13,7 @@ from packaging.metadata import parse_email
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from cannery.common.model import Target
-from cannery.fetch.needed_files import CANN
+from cannery.fetch.needs import CANN
 from cannery.image.record import installed_versions
 from cannery.lock.lock_file import Lock
 

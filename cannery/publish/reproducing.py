@@ -29,7 +29,7 @@ from cannery.common.outside import json_text, one_line
 from cannery.engine import client as engine
 from cannery.engine.simulator import Simulated, simulate
 from cannery.fetch.fetching import provide
-from cannery.fetch.needed_files import needed_files
+from cannery.fetch.needs import needed_files
 from cannery.image.content_key import LABEL, read_context
 from cannery.image.simulator_spec import INPUTS
 from cannery.matrix.files import MATRIX

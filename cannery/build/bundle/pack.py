@@ -27,7 +27,7 @@ from cannery.engine.builder import find_builder, forget_cann
 from cannery.engine.client import bridge_address
 from cannery.engine.images import local_images, put_into_engine
 from cannery.engine.simulator import Simulated, simulate
-from cannery.fetch.needed_files import needed_files
+from cannery.fetch.needs import needed_files
 from cannery.lock.lock_file import read_lock
 from cannery.lock.requirements import wheel_platform
 from cannery.matrix.project import Project

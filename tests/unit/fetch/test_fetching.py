@@ -14,7 +14,7 @@ from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.engine.simulator import simulate, simulated
 from cannery.fetch.fetching import UNFETCHED, Provided, foresee, provide
-from cannery.fetch.needed_files import CANN, needed_files
+from cannery.fetch.needs import CANN, needed_files
 from cannery.options import BuildOptions, TransferOptions
 from tests.fetch.fetches import digest
 from tests.fetch.server import Files, serving

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from cannery.fetch.needed_files import Missing
+from cannery.fetch.needs import Missing
 
 FILES = {f"file-{number}": f"origin {number}" for number in range(1, 11)}
 

@@ -11,7 +11,7 @@ import pytest
 
 from cannery.common.errors import MatrixError
 from cannery.common.model import Application, Target
-from cannery.fetch.needed_files import needed_files
+from cannery.fetch.needs import needed_files
 from cannery.image.content_key import KeyInputs, context_files
 from cannery.image.layers import Layer, LayerKind, layers_of
 from cannery.image.render import Renderer

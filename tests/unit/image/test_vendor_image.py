@@ -13,7 +13,7 @@ import pytest
 from cannery.common.errors import ArtifactError
 from cannery.common.model import Target
 from cannery.common.sources import Address, CannSource
-from cannery.fetch.needed_files import cann_files, needed_files
+from cannery.fetch.needs import cann_files, needed_files
 from cannery.image.bake_file import Caches, ImageBuild, bake_file, stage_file
 from cannery.image.content_key import KeyInputs
 from cannery.image.layers import layers_of
