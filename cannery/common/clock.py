@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
+_SNAPSHOT = "%Y%m%dT%H%M%SZ"
+
 
 def now() -> str:
     """The time in UTC, as in ``2026-11-21T12:00:00Z``."""
@@ -14,10 +16,19 @@ def now() -> str:
 def is_day(text: str) -> bool:
     """Whether ``text`` is a day of the calendar, as in ``2026-11-21``."""
     try:
-        date.fromisoformat(text)
+        # Python reads other forms of a day, too.
+        return date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False
-    return True
+
+
+def is_snapshot(text: str) -> bool:
+    """Whether ``text`` is a time as servers of snapshots name it, as in ``20261101T000000Z``."""
+    try:
+        read = datetime.strptime(text, _SNAPSHOT).replace(tzinfo=UTC)
+        return read.strftime(_SNAPSHOT) == text
+    except ValueError:
+        return False
 
 
 def days_between(first: str, last: str) -> int:

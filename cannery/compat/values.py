@@ -22,8 +22,6 @@ _DATE = re.compile(r"[0-9]{4}(-[0-9][0-9](-[0-9][0-9])?)?")
 _FIRST = "2000-01-01"
 """Completes a date without a month or a day."""
 
-_DAY = len(_FIRST)
-
 
 @dataclass(frozen=True)
 class Text:
@@ -116,7 +114,7 @@ def _date(text: str) -> str:
 
 
 def _day(text: str) -> str:
-    if not (len(text) == _DAY and is_day(text)):
+    if not is_day(text):
         raise ValueError(f"{text!r} is not a day. Write it as in 2026-08-21.")
     return text
 

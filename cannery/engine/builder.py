@@ -23,8 +23,8 @@ class Builder:
     local: bool
 
 
-def progress_mode() -> str:
-    """The value of buildx's option ``--progress``.
+def buildx_version() -> str:
+    """The text in which buildx says its version.
 
     Raises:
         EngineError: there is no buildx.
@@ -32,7 +32,16 @@ def progress_mode() -> str:
     code, said = run(["docker", "buildx", "version"], capture=True)
     if code:
         raise EngineError(Problem(what="docker has no buildx.", fix="'bash setup.sh' installs it."))
-    match = re.search(r"v?([0-9]+)\.([0-9]+)\.[0-9]+", said)
+    return said
+
+
+def progress_mode() -> str:
+    """The value of buildx's option ``--progress``.
+
+    Raises:
+        EngineError: there is no buildx.
+    """
+    match = re.search(r"v?([0-9]+)\.([0-9]+)\.[0-9]+", buildx_version())
     # A buildx without a version was built from a newer source.
     recent = not match or (int(match[1]), int(match[2])) >= _RAWJSON
     return "rawjson" if recent else "plain"
@@ -48,7 +57,7 @@ def find_builder(name: str) -> Builder:
     """
     code, said = run(["docker", "buildx", "inspect", *([name] if name else [])], capture=True)
     if code:
-        progress_mode()
+        buildx_version()
         known = _known()
         if name and name not in known:
             hint = did_you_mean(name, known)

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery.common.errors import BuildError, EngineError, Problem
+from cannery.common.errors import BuildError, Problem
 from cannery.common.package_index import PackageIndex
-from cannery.common.process import run, stream
+from cannery.common.process import stream
+from cannery.engine.builder import buildx_version
 
 _REASON = re.compile(r"ERROR|error:|\bcause:|Caused by:")
 """Matches the lines with the reason of a failure; uv writes the causes of an error below it."""
@@ -57,9 +58,7 @@ def execute(build: Build, source: PackageIndex, log: Path) -> None:
         EngineError: buildx is missing.
         BuildError: the build failed; the message has the end of the output.
     """
-    code, _ = run(["docker", "buildx", "version"], capture=True)
-    if code:
-        raise EngineError(Problem(what="docker has no buildx.", fix="'bash setup.sh' installs it."))
+    buildx_version()
     with _secrets(source) as secrets:
         code, tail = stream_to([*build.argv(), *secrets, str(build.folder)], log, source)
     if code:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -19,6 +18,7 @@ from cannery.common.bases import (
     Distribution,
     PackageManager,
 )
+from cannery.common.clock import is_snapshot
 from cannery.common.references import read_reference
 from cannery.common.yaml_reader import Section, read_yaml
 
@@ -27,9 +27,6 @@ _USUAL = "debian"
 """The distribution of a base that names none."""
 
 _GLIBC = re.compile(r"[0-9]+\.[0-9]+")
-_TIME = re.compile(
-    r"([12][0-9]{3})([0-9][0-9])([0-9][0-9])T([0-9][0-9])([0-9][0-9])([0-9][0-9])Z", re.ASCII
-)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]+")
 
 
@@ -125,16 +122,6 @@ def _snapshot(section: Section, distribution: Distribution) -> str:
         what = "a base has an image or a snapshot, not both."
         section.wrong("snapshot", what, "Remove one of them.")
     return snapshot
-
-
-def is_snapshot(text: str) -> bool:
-    """Whether ``text`` is a time as in ``20261101T000000Z``."""
-    match = _TIME.fullmatch(text)
-    if not match:
-        return False
-    month, day, hour, minute, second = (int(part) for part in match.groups()[1:])
-    date = 1 <= month <= 12 and 1 <= day <= calendar.monthrange(int(match[1]), month)[1]
-    return date and hour < 24 and minute < 60 and second < 60
 
 
 def entry_elsewhere(name: str, own: Base, others: Iterable[Base]) -> str:

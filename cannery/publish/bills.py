@@ -15,28 +15,25 @@ from cannery.common.clock import now
 from cannery.common.errors import (
     EngineError,
     FileError,
-    MatrixError,
     Problem,
     UsageError,
     file_error,
 )
-from cannery.common.files import read_text
 from cannery.common.model import Target
 from cannery.common.references import parse_reference
 from cannery.engine.images import local_images
-from cannery.lock.lock_file import parse_lock
+from cannery.lock.lock_file import read_lock
 from cannery.matrix.project import Project, select
 from cannery.publish.image_contents import TARGET, local_names, not_found
 from cannery.publish.image_inventory import image_inventory
 from cannery.publish.inventory import Inventory, Origin, Package
-from cannery.publish.provenance import SPDX
+from cannery.publish.provenance import PREDICATE, SPDX
 from cannery.publish.sbom import spdx
 from cannery.publish.scan.advisory_download import read_json
 from cannery.registry.client import Repository
 from cannery.registry.oci import ATTESTED, manifest_contents
 from cannery.registry.records import latest, read_records
 
-_PREDICATE = "in-toto.io/predicate-type"
 _NO_IMAGE = "sha256:" + "0" * 64
 """What stands for the digest in the bill of a target whose image is not here."""
 
@@ -152,14 +149,9 @@ def _document(reference: str, image_id: str, target: Target) -> dict[str, Any]:
 
 
 def _locked(project: Project, target: Target) -> tuple[Package, ...]:
-    path = project.lock(target)
-    try:
-        lock = parse_lock(read_text(path), str(path.relative_to(project.root)))
-    except FileNotFoundError as error:
-        fix = f"Run: python build.py lock --target {target.id}"
-        raise MatrixError(Problem(what=f"there is no lock of {target.id}.", fix=fix)) from error
     return tuple(
-        Package(name=each.name, version=each.version, source=Origin.INDEX) for each in lock.wheels
+        Package(name=each.name, version=each.version, source=Origin.INDEX)
+        for each in read_lock(project, target).wheels
     )
 
 
@@ -185,7 +177,7 @@ def _attested(name: str, ca: Path | None) -> list[Any]:
         for entry in manifest_contents(document).manifests:
             inner = repository.manifest(entry.digest) if entry.platform == ATTESTED else None
             for blob in manifest_contents(inner).blobs if inner else ():
-                if blob.annotations.get(_PREDICATE) == SPDX:
+                if blob.annotations.get(PREDICATE) == SPDX:
                     content = repository.read_blob(blob, b"".join)
                     found.append(read_json(content, f"{name}: {blob.digest}"))
     except ValueError as error:

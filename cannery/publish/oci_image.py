@@ -36,7 +36,6 @@ from cannery.publish.provenance import (
     Source,
     UsedBase,
     attestation_manifest,
-    encoded,
     index_entry,
     slsa,
     statement,
@@ -50,7 +49,6 @@ from cannery.registry.image_archive import Blobs, Packed, opener
 from cannery.registry.oci import (
     ATTESTED,
     CONFIG,
-    MANIFEST,
     Descriptor,
     Document,
     image_index,
@@ -146,24 +144,19 @@ def _content(
 ) -> OciContent:
     target = each.candidate.target
     tag = publishing.immutable_tag(target.id, each.candidate.key, simulate=each.candidate.simulated)
-    manifest, attested = attestation_manifest(
+    statements, attested = attestation_manifest(
         each.manifest.digest, _statements(project, str(repository), tag, each)
     )
-    statements = Document(media_type=MANIFEST, content=encoded(manifest))
-    entry = index_entry(each.manifest.digest, manifest)
-    attesting = statements.descriptor(ATTESTED, **entry["annotations"])
+    attesting = index_entry(each.manifest.digest, statements)
     layers = [
         Blob(descriptor=layer.blob, content=opener(layer.path)) for layer in each.packed.layers
     ]
-    media_types = {
-        each["digest"]: each["mediaType"] for each in [manifest["config"], *manifest["layers"]]
-    }
     return OciContent(
         name=target.id,
         blobs=(
             *layers,
             blob_of(CONFIG, each.packed.config),
-            *(blob_of(media_types[digest], content) for digest, content in attested.items()),
+            *(blob_of(blob.media_type, blob.content) for blob in attested),
         ),
         documents=(
             each.manifest,

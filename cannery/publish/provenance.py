@@ -8,7 +8,6 @@ docs.docker.com/build/metadata/attestations/attestation-storage, so that its rea
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,6 +23,7 @@ from cannery.image.record import source_uri
 from cannery.lock.lock_file import LockedWheel
 from cannery.publish.inventory import Inventory, Origin
 from cannery.publish.sbom import package_url
+from cannery.registry.oci import ATTESTED, CONFIG, MANIFEST, Descriptor, Document, document
 
 BUILD_TYPE = "urn:cannery:build:v1"
 """The name of the build type, which docs/provenance.md describes."""
@@ -236,14 +236,14 @@ def _debian(inventory: Inventory) -> Iterable[dict[str, Any]]:
 SPDX = "https://spdx.dev/Document"
 SLSA = "https://slsa.dev/provenance/v1"
 
-MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-CONFIG = "application/vnd.oci.image.config.v1+json"
 STATEMENT = "application/vnd.in-toto+json"
 
 _TYPE = "https://in-toto.io/Statement/v0.1"
 """The version that BuildKit writes, so every reader of its attestations knows it."""
 
-_PREDICATE = "in-toto.io/predicate-type"
+PREDICATE = "in-toto.io/predicate-type"
+"""The annotation of a layer with the type of the predicate in it."""
+
 _PLATFORM = {"architecture": "unknown", "os": "unknown"}
 
 
@@ -251,11 +251,6 @@ def encoded(document: Mapping[str, Any]) -> bytes:
     """``document`` as JSON; equal documents give equal bytes."""
     text = json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return text.encode()
-
-
-def digest_of(content: bytes) -> str:
-    """The digest of ``content``, as in ``sha256:0123...``."""
-    return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
 def subject_name(repository: str, tag: str, platform: str) -> str:
@@ -283,53 +278,37 @@ def statement(
 
 def attestation_manifest(
     subject_digest: str, statements: Sequence[Mapping[str, Any]]
-) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The manifest that holds ``statements``, and its blobs: digest to content.
-
-    The manifest has to be stored as ``encoded``, after its blobs, and its index entry is
-    ``index_entry``.
+) -> tuple[Document, tuple[Document, ...]]:
+    """The manifest that holds ``statements``, and its blobs, which have to be stored before it.
 
     Raises:
         ValueError: a statement is about another image than ``subject_digest``.
     """
-    blobs: dict[str, bytes] = {}
-    layers = []
+    blobs, layers = [], []
     for each in statements:
         said = {f"{a}:{v}" for one in each["subject"] for a, v in one["digest"].items()}
         if said != {subject_digest}:
             raise ValueError(f"a statement is about {sorted(said)} and not about {subject_digest}")
-        content = encoded(each)
-        digest = digest_of(content)
-        blobs[digest] = content
-        annotations = {
-            "containerd.io/uncompressed": digest,
-            _PREDICATE: each["predicateType"],
-        }
-        layers.append({**_descriptor(STATEMENT, content), "annotations": annotations})
-    diff_ids = [layer["digest"] for layer in layers]
-    rootfs = {"type": "layers", "diff_ids": diff_ids}
-    config = encoded({**_PLATFORM, "config": {}, "rootfs": rootfs})
-    blobs[digest_of(config)] = config
+        blob = Document(media_type=STATEMENT, content=encoded(each))
+        annotations = {"containerd.io/uncompressed": blob.digest, PREDICATE: each["predicateType"]}
+        blobs.append(blob)
+        layers.append(blob.descriptor(**annotations))
+    rootfs = {"type": "layers", "diff_ids": [layer.digest for layer in layers]}
+    content = encoded({**_PLATFORM, "config": {}, "rootfs": rootfs})
+    config = Document(media_type=CONFIG, content=content)
     manifest = {
         "schemaVersion": 2,
         "mediaType": MANIFEST,
-        "config": _descriptor(CONFIG, config),
-        "layers": layers,
+        "config": config.descriptor().to_json(),
+        "layers": [layer.to_json() for layer in layers],
     }
-    return manifest, blobs
+    return document(manifest), (*blobs, config)
 
 
-def index_entry(subject_digest: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry in an index for the attestation manifest ``manifest`` of ``subject_digest``."""
-    return {
-        **_descriptor(MANIFEST, encoded(manifest)),
-        "annotations": {
-            "vnd.docker.reference.digest": subject_digest,
-            "vnd.docker.reference.type": "attestation-manifest",
-        },
-        "platform": dict(_PLATFORM),
+def index_entry(subject_digest: str, manifest: Document) -> Descriptor:
+    """The entry in an index for the attestation ``manifest`` of ``subject_digest``."""
+    annotations = {
+        "vnd.docker.reference.digest": subject_digest,
+        "vnd.docker.reference.type": "attestation-manifest",
     }
-
-
-def _descriptor(media_type: str, content: bytes) -> dict[str, Any]:
-    return {"mediaType": media_type, "digest": digest_of(content), "size": len(content)}
+    return manifest.descriptor(ATTESTED, **annotations)

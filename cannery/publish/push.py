@@ -22,7 +22,7 @@ from cannery.matrix.project import Project
 from cannery.publish import cosign
 from cannery.publish.oci_image import PackedImage, image_push, pack_image, platform_indexes
 from cannery.publish.policy import Publishing
-from cannery.publish.provenance import SLSA, SPDX
+from cannery.publish.provenance import PREDICATE, SLSA, SPDX
 from cannery.publish.pushable import PushOptions, candidates
 from cannery.publish.transaction import PushedImage, PushHooks, Transaction, images_in
 from cannery.registry.client import Repository
@@ -214,6 +214,6 @@ def _attestations(pushed: PushedImage) -> dict[str, str]:
         if document.digest in attesting:
             loaded: dict[str, Any] = json.loads(document.content)
             for layer in loaded["layers"]:
-                kind = layer["annotations"]["in-toto.io/predicate-type"]
+                kind = layer["annotations"][PREDICATE]
                 found[_NAMES.get(kind, kind)] = str(layer["digest"])
     return found

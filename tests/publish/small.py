@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,17 +14,14 @@ from typing import Any
 import requests
 
 from cannery.publish.provenance import (
-    CONFIG,
-    MANIFEST,
     attestation_manifest,
-    digest_of,
     encoded,
     index_entry,
     statement,
     subject_name,
 )
+from cannery.registry.oci import CONFIG, INDEX, MANIFEST, digest_of
 
-INDEX = "application/vnd.oci.image.index.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 PLATFORM = {"architecture": "arm64", "os": "linux"}
 NONE: Mapping[str, str] = {}
@@ -102,10 +100,10 @@ def put_index(
     entries: Sequence[Mapping[str, Any]] = [image]
     if statements:
         manifest, blobs = attestation_manifest(image["digest"], statements)
-        for content in blobs.values():
-            place.put_blob(content)
-        place.put_manifest(manifest, MANIFEST)
-        entries = [image, index_entry(image["digest"], manifest)]
+        for blob in blobs:
+            place.put_blob(blob.content)
+        place.put_manifest(json.loads(manifest.content), MANIFEST)
+        entries = [image, index_entry(image["digest"], manifest).to_json()]
     index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": entries}
     more = {"annotations": dict(annotations)} if annotations else {}
     return place.put_manifest(index | more, INDEX, tag)

@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import requests
 
-from cannery.publish.provenance import digest_of, encoded
+from cannery.publish.provenance import encoded
 from cannery.registry.image_archive import decompressed
-from cannery.registry.oci import MANIFESTS
+from cannery.registry.oci import MANIFESTS, digest_of
 
 from .small import LAYER, Place
 

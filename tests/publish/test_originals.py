@@ -17,11 +17,12 @@ from cannery.matrix.project import Project
 from cannery.publish import originals
 from cannery.publish.originals import Original, find_original
 from cannery.registry.client import Repository
+from cannery.registry.oci import INDEX
 from tests.unit.publications import IMAGE, keep, record, sha
 
 from .conftest import HURRIED
 from .servers import free_port, registry
-from .small import INDEX, Place, put_image, put_index
+from .small import Place, put_image, put_index
 from .tampered import add_to_last_layer
 
 KEY = "sha256:" + "0123456789abcdef" * 4

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cannery.common.clock import is_day
 from cannery.common.yaml_reader import Section, read_yaml
 
-_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
 _ID = re.compile(r"[A-Z][A-Za-z0-9]*(-[A-Za-z0-9:.]+)+")
 
 
@@ -67,19 +66,11 @@ def _exception(section: Section) -> Exempted:
         fix = "Write it as in CVE-2025-32434 or GHSA-53q9-r3pm-6pq6."
         section.wrong("id", f"{identifier!r} is not the id of a vulnerability.", fix)
     reason, expires = section.text("reason"), section.text("expires")
-    if expires and not _is_day(expires):
+    if expires and not is_day(expires):
         section.wrong("expires", f"{expires!r} is not a day.", "Write it as in 2027-01-31.")
     section.done()
     line = section.node.start_mark.line + 1
     return Exempted(id=identifier, package=package, reason=reason, expires=expires, line=line)
-
-
-def _is_day(text: str) -> bool:
-    match = _DAY.fullmatch(text)
-    if not match:
-        return False
-    year, month, day = (int(part) for part in match.groups())
-    return year > 0 and 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]
 
 
 def expired(exceptions: Sequence[Exempted], today: str) -> list[Exempted]:

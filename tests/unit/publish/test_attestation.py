@@ -41,9 +41,9 @@ def test_a_manifest_names_all_that_it_needs(
         statement(NAME, SUBJECT, SPDX, sbom),
         statement(NAME, SUBJECT, SLSA, provenance),
     ]
-    manifest, blobs = attestation_manifest(SUBJECT, statements)
-    for name, content in blobs.items():
-        assert digest(content) == name
+    made, documents = attestation_manifest(SUBJECT, statements)
+    blobs = {digest(each.content): each.content for each in documents}
+    manifest = json.loads(made.content)
     config, layers = manifest["config"], manifest["layers"]
     assert {each["digest"] for each in (config, *layers)} == blobs.keys()
     for each in (config, *layers):
@@ -54,9 +54,9 @@ def test_a_manifest_names_all_that_it_needs(
     rootfs = json.loads(blobs[config["digest"]])["rootfs"]
     assert rootfs["diff_ids"] == [layer["digest"] for layer in layers]
 
-    entry = index_entry(SUBJECT, manifest)
-    assert entry["digest"] == digest(encoded(manifest))
-    assert entry["size"] == len(encoded(manifest))
+    entry = index_entry(SUBJECT, made).to_json()
+    assert entry["digest"] == digest(made.content)
+    assert entry["size"] == len(made.content)
     assert entry["annotations"] == {
         "vnd.docker.reference.digest": SUBJECT,
         "vnd.docker.reference.type": "attestation-manifest",

@@ -35,9 +35,9 @@ def stored(*predicates: tuple[str, object]) -> tuple[dict[str, tuple[str, bytes]
     for each, (_, content) in zip(statements, predicates, strict=True):
         each["predicate"] = content
     manifest, blobs = attestation_manifest(IMAGE, statements)
-    index = encoded({"mediaType": INDEX, "manifests": [index_entry(IMAGE, manifest)]})
-    found = {digest: ("application/octet-stream", content) for digest, content in blobs.items()}
-    found[digest_of(encoded(manifest))] = (MANIFEST, encoded(manifest))
+    index = encoded({"mediaType": INDEX, "manifests": [index_entry(IMAGE, manifest).to_json()]})
+    found = {each.digest: ("application/octet-stream", each.content) for each in blobs}
+    found[manifest.digest] = (MANIFEST, manifest.content)
     found[digest_of(index)] = (INDEX, index)
     return found, digest_of(index)
 
