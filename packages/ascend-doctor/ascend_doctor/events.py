@@ -68,7 +68,9 @@ _SOURCE_ERROR = re.compile(r"\S+\.(?:cpp|cc|cu|c|h):\d+: .*error$|\S+: line \d+:
 _STRONG_WARNING = re.compile(
     r"error code is|\bE[A-Z1-9]\d{4}\b|command error|terminated with exception"
 )
-_FRAME = re.compile(r'File "[^"]+", line \d+, in ')
+_FRAME = re.compile(r'File "[^"]+", line \d+, in |\.py:\d+: \w*Warning: ')
+"""A line of Python after which it prints the source."""
+
 _STATEMENT = re.compile(r" {4,}(?:raise \w|assert |print\(|warnings\.|log(?:ger|ging)?\.)")
 """A line of a program's source."""
 
@@ -208,8 +210,16 @@ class Reader:
             if not found and (error or _SOURCE_ERROR.match(line.text)):
                 found = [Found(causes()["error-line"], {})]
         for each in found:
-            self._add(each, hit, line, weak=weak)
+            self._add(each, hit, line, weak=weak or self._continues_warning(each, hit))
         return bool(found)
+
+    def _continues_warning(self, found: Found, hit: Hit) -> bool:
+        """Whether the line belongs to a warning about the same cause just before it."""
+        if not self.events:
+            return False
+        last = self.events[-1]
+        near = last.file == self._file and 0 < hit.number - last.number <= _FOLLOWS
+        return near and last.weak and last.cause.id == found.cause.id
 
     def _add(self, found: Found, hit: Hit, line: Line, *, weak: bool) -> None:
         stream = _stream(line)

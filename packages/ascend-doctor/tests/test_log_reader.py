@@ -328,6 +328,18 @@ def test_what_only_resembles_a_failure_is_none(what: str, tmp_path: Path) -> Non
     assert [each for each in document["findings"] if each["severity"] != "note"] == []
 
 
+def test_a_warning_goes_on_in_the_lines_below_it(tmp_path: Path) -> None:
+    warning = (
+        "/s/fast/attention.py:12: UserWarning: flash_attn is not installed\n"
+        "  warnings.warn('flash_attn is not installed')\n"
+        "nvcc not found, flash_attn stays off\n"
+    )
+    assert root(judged(tmp_path / "a.log", warning + GOOD + OOM))["id"] == "card-memory"
+    assert judged(tmp_path / "b.log", warning + GOOD)["logs"]["failed"] is False
+    alone = root(judged(tmp_path / "c.log", GOOD + "nvcc not found, flash_attn stays off\n"))
+    assert alone["id"] == "cuda-package"
+
+
 def test_a_code_that_nobody_knows_is_said_to_be_unknown(tmp_path: Path) -> None:
     found = root(judged(tmp_path / "a.log", "RuntimeError: x, error code is 507999\n"))
     assert found["id"] == "code-unknown"
