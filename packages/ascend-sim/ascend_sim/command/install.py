@@ -24,6 +24,9 @@ CPU_WHEELS = "https://download.pytorch.org/whl/cpu"
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+){2}")
 _RELEASE = re.compile(rf"{_VERSION.pattern}(rc[0-9]+|\.post[0-9]+)?")
 _TORCH = re.compile(r"torch\s*\(?==\s*([^)\s;]+?)(\.\*)?\)?\s*$")
+_ABORTS_BESIDE_CUDA = re.compile(r"2\.1[12]\.0\.post[3-9]|2\.1[3-9]\.")
+"""Releases that register settings of PyTorch's allocator which a torch for CUDA has registered
+(registerDeviceConfigParserHook of c10/core/AllocatorConfig.h): the import ends in an abort."""
 _BUILT_FOR_NUMPY_2 = (2, 3)
 """The first torch that is. torch_npu imports numpy and yaml; its old releases ask for neither."""
 
@@ -87,6 +90,12 @@ def install(asked: Installation) -> None:
         cpu = _found(f"torch=={torch}", *alone, "--retries=1", "--timeout=15")
     except UnusableError as error:
         _say(f"PyTorch's CPU wheels at {_shown(asked.wheels)} cannot be used: {error}")
+        if _ABORTS_BESIDE_CUDA.match(npu.version):
+            raise UnusableError(
+                f"torch_npu {npu.version} aborts when it is imported beside a torch for CUDA, "
+                f"which is what the package index has. Give the torch {asked.torch} for the CPU, "
+                "in a folder or an index, with --wheels."
+            ) from None
         _install_from_index(torch, release, others)
     else:
         _say(f"pip installs torch {cpu.version}, for the CPU, and torch_npu {npu.version}")

@@ -31,6 +31,7 @@ OF_PACKAGES = {
         "2.9.0.post2",
         "2.9.1",
         "2.12.0",
+        "2.12.0.post3",
         "2.13.0",
     ],
     "numpy": ["1.26.4", "2.2.6"],
@@ -45,6 +46,7 @@ REQUIRES = {
         *("torch ==2.9.0+cpu", "scipy", "pyyaml ; extra == 'pyyaml'", "none ; extra == 'none'"),
     ],
     "torch_npu 2.12.0": ["torch ==2.12.0"],
+    "torch_npu 2.12.0.post3": ["torch ==2.12.0"],
     "torch_npu 2.13.0": ["torch==2.13.0.*", "numpy", "pyyaml"],
 }
 """As the wheels for x86_64 write it; that of 2.1.0 asks for nothing."""
@@ -150,7 +152,7 @@ def venv(made_venv: Path, indexes: Path, tmp_path: Path) -> Venv:
         ("--torch 2.13.0", INDEX, "2.13.0+cpu 2.13.0 2.2.6", ["torch 2.13.0+cpu, for the CPU"]),
         ("--torch 2.9.0 --torch-npu 2.9.0", FOLDER, "2.9.0+cpu 2.9.0 2.2.6", ["torch_npu 2.9.0\n"]),
         ("--torch 2.9.0", "none", "2.9.0 2.9.0.post2 2.2.6", WITHOUT_CPU_WHEELS),
-        ("--torch 2.12.0", "none", "2.12.0 2.12.0 2.2.6", ["torch 2.12.0 of the package index"]),
+        ("--torch 2.12.0 --torch-npu 2.12.0", "none", "2.12.0 2.12.0 2.2.6", ["torch 2.12.0 of"]),
         ("--torch 2.3.1", "none", "2.3.1 2.3.1 2.2.6", ["asks for torch 2.3.1+cpu"]),
         ("--torch 2.1.0", "none", "2.1.0 2.1.0 1.26.4", ["torch 2.1.0 of the package index"]),
     ],
@@ -192,6 +194,17 @@ def test_a_release_that_is_nowhere(venv: Venv, indexes: Path) -> None:
     assert venv.installed() == {}
 
 
+@pytest.mark.parametrize("options", ["--torch 2.13.0", "--torch 2.12.0 --torch-npu 2.12.0.post3"])
+def test_a_release_that_aborts_beside_a_torch_for_cuda(
+    venv: Venv, indexes: Path, options: str
+) -> None:
+    done = venv.install(*options.split(), "--wheels", str(indexes / "none"))
+    assert done.returncode == 6
+    assert f"torch_npu {options.rsplit(maxsplit=1)[-1]} aborts" in done.stderr
+    assert "--wheels" in done.stderr.splitlines()[-1]
+    assert venv.installed() == {}
+
+
 def test_what_pip_cannot_install(venv: Venv, indexes: Path, tmp_path: Path) -> None:
     shutil.copytree(indexes / "packages", tmp_path / "half")
     shutil.rmtree(tmp_path / "half" / "filelock")
@@ -217,7 +230,7 @@ def test_constraints_of_the_user_s_hold(venv: Venv, indexes: Path) -> None:
 
 def test_a_password_is_not_shown(venv: Venv, indexes: Path) -> None:
     place = "http://me:secret@127.0.0.1:9/simple"
-    done = venv.install("--torch", "2.12.0", "--wheels", place)
+    done = venv.install("--torch", "2.12.0", "--torch-npu", "2.12.0", "--wheels", place)
     assert "wheels at http://127.0.0.1:9/simple cannot be used" in done.stderr
     own = [line for line in done.stderr.splitlines() if line.startswith("ascend-sim")]
     assert "secret" not in "".join(own)
