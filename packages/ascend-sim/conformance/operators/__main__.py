@@ -25,6 +25,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--cann", default=host.CANN, help="the release of CANN that it tells (%(default)s)"
     )
+    options.add_argument("--page", type=Path, default=PAGE, help="(default: operators.md)")
     which = options.add_mutually_exclusive_group()
     which.add_argument("--only", metavar="REGEX", help="operators whose name matches")
     which.add_argument("--draw", type=int, metavar="N", help="N operators, and none may fail")
@@ -75,7 +76,7 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
         require_none_failed(results)
     if only is None and arguments.way is None:
         text = report.page(results, machine.described(), versions)
-        write_file(PAGE, text)
+        write_file(arguments.page, text)
 
 
 def say(text: str) -> None:

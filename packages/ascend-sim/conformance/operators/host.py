@@ -61,8 +61,6 @@ def environment(device: Path, folder: Path, cann: str = CANN) -> dict[str, str]:
         "ASCEND_OPP_PATH": str(folder / "opp"),
         "OMP_NUM_THREADS": "1",
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
-        # What is compared with the CPU are values, in more types than an NPU takes.
-        "NPUSIM_LENIENT": "1",
     }
     settings.pop("PYTHONPATH", None)
     return settings

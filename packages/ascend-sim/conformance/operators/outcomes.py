@@ -19,6 +19,7 @@ class Outcome(StrEnum):
     PASS = "pass"  # noqa: S105 - no password
     OTHER_TYPE = "pass, other type"
     REFUSED = "refused by torch_npu"
+    REFUSED_BY_CARD = "refused as on the card"
     ERROR = "error"
     WRONG = "wrong"
     EXPLAINED = "wrong, explained"
@@ -30,11 +31,15 @@ BEGINNINGS = {"crash": Outcome.CRASH, "other type": Outcome.OTHER_TYPE}
 DEVICES = {Outcome.ERROR, Outcome.WRONG, Outcome.CRASH, Outcome.HANG}
 """Those that are the device's fault."""
 RIGHT = {Outcome.PASS, Outcome.OTHER_TYPE}
+NOT_TAKEN = {Outcome.REFUSED, Outcome.REFUSED_BY_CARD}
 # Checks of torch_npu itself, before it calls CANN: parameter, type or value are invalid, or a
 # feature is not supported; and operators that it does not have.
 REFUSAL = re.compile(
     r"ERR010(?:01|02|03|07)\b|Could not run 'aten::[\w.]+' with arguments from the '\w*npu' backend"
 )
+
+# What the device says of a type that the document of an operator denies (accepted_types.cpp).
+DENIED = re.compile(r"npusim: (aclnn\w+): \w+ is \w+, and \w+ takes ([^(]+) \(([\w/&.-]+\.md)\)")
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ def outcome(operator: str, case: str, found: str) -> Outcome:
             return kind
     if found in {Outcome.PASS, Outcome.HANG}:
         return Outcome(found)
+    if DENIED.search(found):
+        return Outcome.REFUSED_BY_CARD
     return Outcome.REFUSED if REFUSAL.search(found) else Outcome.ERROR
 
 
@@ -67,6 +74,8 @@ def reason(operator: str, case: str, found: str) -> str:
         return f"{known.reason} ({known.source})"
     if found.startswith("other type"):
         return f"torch_npu returns {_types(found, 0)}, the CPU {_types(found, 1)}"
+    if denied := DENIED.search(found):
+        return f"{denied[1]} takes {denied[2]} ({denied[3]})"
     if found.startswith("wrong"):
         return found.partition(":")[0]
     text = found.removeprefix("Inner error: ").partition("\n")[0].partition("This could be")[0]
@@ -95,9 +104,9 @@ class Count:
     every: int
     none: int
     accepted: int
-    """Operators of which torch_npu accepts a case."""
+    """Operators of which a case is not refused."""
     every_accepted: int
-    """Those of which all cases pass that torch_npu accepts."""
+    """Those of which all cases pass that are not refused."""
     cases: int
     outcomes: Counter[Outcome]
 
@@ -105,7 +114,7 @@ class Count:
 def count(results: Results) -> Count:
     """The figures of one direction; an operator without samples does not count."""
     kinds = {name: _outcomes(name, cases) for name, cases in results.items() if cases}
-    accepted = [found - {Outcome.REFUSED} for found in map(set, kinds.values())]
+    accepted = [found - NOT_TAKEN for found in map(set, kinds.values())]
     return Count(
         operators=len(kinds),
         every=sum(RIGHT.issuperset(found) for found in kinds.values()),

@@ -21,6 +21,10 @@ TYPE = "other type: ['(2,) torch.int32 [1]'] not ['(2,) torch.int64 [1]']"
 FROM_CANN = (
     "RuntimeError: call aclnnAbs failed\n[ERROR] 2026 (PID:1) ERR01100 OPS call acl api failed"
 )
+BY_THE_CARD = (
+    "npusim: aclnnMm: out is int64, and Ascend910B3 takes float32, float16 "
+    "(ops-nn/matmul/mat_mul_v3/docs/aclnnMm.md). NPUSIM_LENIENT=1 lets it pass here (error 161002)"
+)
 MASK = "wrong: ['(2,) torch.int8 [1]'] not ['(2,) torch.int64 [1]']"
 
 
@@ -36,6 +40,7 @@ MASK = "wrong: ['(2,) torch.int8 [1]'] not ['(2,) torch.int64 [1]']"
         ("add", TYPE, Outcome.OTHER_TYPE),
         ("svd", REFUSED, Outcome.REFUSED),
         ("mm", MISSING, Outcome.REFUSED),
+        ("mm", BY_THE_CARD, Outcome.REFUSED_BY_CARD),
         ("abs", FROM_CANN, Outcome.ERROR),
         ("abs", "npusim: ERR no such operator", Outcome.ERROR),
     ],
@@ -44,8 +49,10 @@ def test_the_kind_of_a_result(operator: str, found: str, expected: Outcome) -> N
     assert outcome(operator, "float32[0]", found) is expected
 
 
-def test_an_operator_that_torch_npu_refuses_for_some_types_can_pass_for_the_others() -> None:
+def test_an_operator_that_is_refused_for_some_types_can_pass_for_the_others() -> None:
     results: Results = {
+        "mm": {"float32[0]": "pass", "int64[0]": BY_THE_CARD},
+        "matmul": {"int64[0]": BY_THE_CARD},
         "add": {"float32[0]": TYPE},
         "svd": {"float32[0]": "pass", "complex64[0]": REFUSED},
         "sparse": {"float32[0]": MISSING},
@@ -53,19 +60,24 @@ def test_an_operator_that_torch_npu_refuses_for_some_types_can_pass_for_the_othe
         "none": {},
     }
     figures = count(results)
-    assert (figures.operators, figures.every, figures.none) == (4, 1, 1)
-    assert (figures.accepted, figures.every_accepted) == (3, 2)
-    assert (figures.cases, figures.outcomes[Outcome.REFUSED]) == (6, 2)
+    assert (figures.operators, figures.every, figures.none) == (6, 1, 2)
+    assert (figures.accepted, figures.every_accepted) == (4, 3)
+    assert (figures.cases, figures.outcomes[Outcome.REFUSED]) == (9, 2)
+    assert figures.outcomes[Outcome.REFUSED_BY_CARD] == 2
 
 
 def test_the_reason_is_without_what_differs_from_case_to_case() -> None:
     results: Results = {
         "add": {"x": "Inner error: npusim: bad handle 0x7f12\nmore", "y": TYPE},
+        "mm": {"x": BY_THE_CARD},
         "nn.functional.max_pool2d": {"x": MASK},
     }
-    first, types, explained = (failure.reason for failure in failures(results))
+    first, types, by_the_card, explained = (failure.reason for failure in failures(results))
     assert first == "npusim: bad handle"
     assert types == "torch_npu returns int32, the CPU int64"
+    assert (
+        by_the_card == "aclnnMm takes float32, float16 (ops-nn/matmul/mat_mul_v3/docs/aclnnMm.md)"
+    )
     assert "use_compatible_impl" in explained
     assert "MaxPool2dWithIndicesKernelNpuOpApi.cpp" in explained
 
@@ -76,13 +88,21 @@ def test_the_page_has_the_figures_and_a_row_for_each_reason() -> None:
     page = report.page(results, "a machine", "torch 1")
     assert "Measured with torch 1, on a machine." in page
     assert "| forward | 2 | 1 (50.0 %) | 0 | 2 | 1 (50.0 %) |" in page
-    assert "| forward | 6 | 3 | 0 | 0 | 2 | 0 | 0 | 0 | 1 |" in page
+    assert "| forward | 6 | 3 | 0 | 0 | 0 | 2 | 0 | 0 | 0 | 1 |" in page
     assert r"| sub | float32 1; bool 0 | error | E: a\|b |" in page
     assert "| sub | bool 2 | hang | hang |" in page
     assert "**float32, bool** (1): add" in page
 
 
 def test_a_draw_in_which_the_device_fails_is_an_error() -> None:
-    require_none_failed({"forward": {"add": {"int64[0]": REFUSED}, "mul": {"bool[0]": TYPE}}})
+    require_none_failed(
+        {
+            "forward": {
+                "add": {"int64[0]": REFUSED},
+                "mm": {"x": BY_THE_CARD},
+                "mul": {"bool[0]": TYPE},
+            }
+        }
+    )
     with pytest.raises(UsageError, match=r"backward add float32\[1\]: hang"):
         require_none_failed({"backward": {"add": {"float32[1]": "hang"}}})
