@@ -70,7 +70,7 @@ def build_one(project: Project, target: Target, options: BuildOptions) -> None:
 
 def rename_images(root: Path, names: str) -> None:
     """Let the checkout ``root`` call its images ``names:TAG``, so that it moves no other name."""
-    place = root / "cannery" / "common" / "image_names.py"
+    place = root / "cannery" / "common" / "references.py"
     text = place.read_text(encoding="utf-8")
     renamed = text.replace('_LOCAL = "cannery"', f'_LOCAL = "{names}"')
     assert renamed != text
