@@ -210,7 +210,8 @@ class Reader:
             if not found and (error or _SOURCE_ERROR.match(line.text)):
                 found = [Found(causes()["error-line"], {})]
         for each in found:
-            self._add(each, hit, line, weak=weak or self._continues_warning(each, hit))
+            goes_on = caught and self._continues_warning(each, hit)
+            self._add(each, hit, line, weak=weak or goes_on)
         return bool(found)
 
     def _continues_warning(self, found: Found, hit: Hit) -> bool:

@@ -23,6 +23,7 @@ from ascend_doctor.log_report import examine_logs
 CASES = Path(__file__).parent / "cases"
 GOOD = "2026-03-01 10:00:00 [INFO] step 1 of 2000, loss 2.3\n"
 OOM = "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 3; 60.96 GiB total)\n"
+TOGGLED = "ImportError: FlashAttention2 has been toggled on, but it cannot be used\n"
 WAITED = (
     "EI0002: [PID: 7] 2026-03-01-10:30:00.1 The wait execution of the Notify register times out\n"
 )
@@ -336,6 +337,9 @@ def test_a_warning_goes_on_in_the_lines_below_it(tmp_path: Path) -> None:
     )
     assert root(judged(tmp_path / "a.log", warning + GOOD + OOM))["id"] == "card-memory"
     assert judged(tmp_path / "b.log", warning + GOOD)["logs"]["failed"] is False
+    failed = judged(tmp_path / "d.log", warning + TOGGLED)
+    assert root(failed)["id"] == "cuda-package"
+    assert root(failed)["line"] == 4
     alone = root(judged(tmp_path / "c.log", GOOD + "nvcc not found, flash_attn stays off\n"))
     assert alone["id"] == "cuda-package"
 
