@@ -25,7 +25,8 @@ figures:
   l  disk that such packages take
 
 All figures but h start a separate engine. They need root, dockerd, iproute2, iptables and disk
-space (e: 40 GB; k, l: 6 GB and 5 times --real-size). All figures together take hours under emulation.
+space (e: 40 GB; k, l: 6 GB and 5 times --real-size). All figures together take hours under
+emulation.
 """
 
 
