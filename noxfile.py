@@ -38,8 +38,8 @@ def lint(session: nox.Session) -> None:
     dockerfiles += glob.glob("examples/*/Dockerfile*")
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
     scripts = ["setup.sh", ".ci/run", ".ci/gather", ".ci/propose", f"{CONTEXT}/add-device-user"]
-    shell = "build-hccl-test build-wheel install-packages install-rpms installer-shims"
-    scripts += [f"{CONTEXT}/{name}" for name in [*shell.split(), "native-python"]]
+    shell = "build-hccl-test build-wheel install-packages install-rpms install-uv installer-shims"
+    scripts += [f"{CONTEXT}/{name}" for name in [*shell.split(), "name-python", "native-python"]]
     scripts += [f"{SIM}/device/build.sh", "cannery/verify/probe/find_python.sh"]
     scripts.append("cannery/engine/bootstrap-hook")
     scripts += sorted(glob.glob(f"{SIM}/ascend_sim/packages/**/*.sh", recursive=True))

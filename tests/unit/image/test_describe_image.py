@@ -103,9 +103,8 @@ def test_a_dockerfile_that_it_cannot_read(tmp_path: Path, dockerfile: str, said:
     (tmp_path / "Dockerfile").write_text(dockerfile, encoding="utf-8")
     (tmp_path / "target.json").write_text(json.dumps(RECORD), encoding="utf-8")
     (tmp_path / "requirements.lock").write_text(LOCK, encoding="utf-8")
-    names = ("Dockerfile", "target.json", "requirements.lock", "files")
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), *(str(tmp_path / name) for name in names)],
+        [sys.executable, str(PROGRAM), str(tmp_path), str(tmp_path / "files")],
         capture_output=True,
         text=True,
         check=False,
