@@ -79,7 +79,7 @@ def test_sdists_are_downloaded_by_hash_and_built_without_a_network(project: Proj
     download = (project.build_context / "download-sdist").read_text(encoding="utf-8")
     assert '"--require-hashes"' in download and '"--no-deps"' in download
     tools = (project.build_context / "install-uv").read_text(encoding="utf-8")
-    assert tools.count("pip install") == tools.count("--require-hashes") == 1
+    assert tools.count(" install ") == tools.count("--require-hashes") == 1
     build = (project.build_context / "build-wheel").read_text(encoding="utf-8")
     assert "--no-index --no-deps" in build and "--no-build-isolation" in build
 
