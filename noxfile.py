@@ -243,16 +243,17 @@ def applications(session: nox.Session) -> None:
 
 @nox.session
 def engine(session: nox.Session) -> None:
-    """Tests with an engine, and negative controls; uses the images that 'image' builds."""
+    """Tests with an engine, and the newcomer's short commands; uses the images of 'image'."""
     # -rs: what is not run here is said.
     arguments = ["--quiet", "-rs", "--durations=10", *CORES, "loadfile"]
-    arguments += [f"--ignore={each}" for each in OTHER_MACHINES]
-    session.run("pytest", *arguments, "tests/engine", "tests/faults", *session.posargs)
+    arguments += [*(f"--ignore={each}" for each in OTHER_MACHINES), "-m", "not long"]
+    folders = ("tests/engine", "tests/faults", "tests/newcomer")
+    session.run("pytest", *arguments, *folders, *session.posargs)
 
 
 @nox.session
 def newcomer(session: nox.Session) -> None:
-    """Type the commands of README and its readers' pages on a bare machine; after 'image'."""
+    """Type the commands of README and its readers' pages on a bare machine (about an hour)."""
     session.run("pytest", "-v", "--durations=0", "tests/newcomer", *session.posargs)
 
 

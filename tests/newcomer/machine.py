@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bare Debian 12: a container with a fresh clone, whose engine is the one that it installs."""
+"""A bare Debian: a container with a fresh clone, whose engine is the one that it installs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.engine.base import building_architecture
+from cannery.matrix.project import Project
+from tests.engine.bases import base_image
 
 ROOT = Path(__file__).parents[2]
 IMAGE = "cannery/newcomer"
@@ -56,8 +58,9 @@ class Machine:
 
 @contextmanager
 def machine(folder: Path) -> Iterator[Machine]:
-    """A machine with a clone of the last commit; needs the base that 'nox -s image' bootstraps."""
-    base = f"BASE=cannery/bootstrap:bookworm-{building_architecture()}"
+    """A machine with a clone of the last commit, on the base in which targets are compiled."""
+    target = next(iter(Project(root=ROOT).matrix().targets.values()))
+    base = base_image(target.build_base, building_architecture())
     dockerfile = str(Path(__file__).parent / "bare")
     _do(
         "docker",
@@ -65,8 +68,7 @@ def machine(folder: Path) -> Iterator[Machine]:
         "--quiet",
         "--network=host",
         f"--tag={IMAGE}",
-        "--build-arg",
-        base,
+        f"--build-arg=BASE={base}",
         dockerfile,
     )
     _do("git", "clone", "--quiet", "--bare", str(ROOT), str(folder / "cannery.git"))

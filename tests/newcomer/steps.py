@@ -58,6 +58,17 @@ CASES = (
     Case(match=r"exec NAME", typed="exec $(docker ps --quiet)", before=_CONTAINER),
     Case(match=r"py run (?!.*--(simulate|elsewhere|format))", code=6, says="this host has no NPU"),
     Case(match=r"doctor --log", before=_LOG, code=8, says="out of memory"),
+    Case(match=r"^ascend-doctor", says="No NPU was found"),
+    Case(match=r"list --where", says="files of a real build"),
+    Case(match=r"list .*--verbose", says="recommended for training"),
+    Case(match=r"explain", says="compat.yaml:"),
+    Case(match=r"--out DIR", says="DIR/index.html"),
+    Case(match=r"new (?!.*--write)", says="torch_npu: 2.8.0"),
+    Case(match=r"--write", says="now run: python build.py sync"),
+    Case(match=r"--elsewhere", says="--device /dev/davinci0"),
+    Case(match=r"--format compose", says="/dev/davinci7"),
+    Case(match=r"--format k8s", says="completions: "),
+    Case(match=r"--format volcano", says="batch.volcano.sh"),
 )
 """The first that matches says how a command ends. There is no NPU, and none of Huawei's files."""
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A newcomer types the commands of the pages, in their order, on a bare machine without an NPU.
 
-``nox -s newcomer`` types all of them, and ``-m 'not long'`` those that need no engine.
+``nox -s newcomer`` types all of them, and with ``-- -m 'not long'`` those that need no engine, as
+``nox -s engine`` does in CI.
 """
 
 from __future__ import annotations
