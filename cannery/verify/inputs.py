@@ -32,14 +32,17 @@ the packed ascend-doctor, and ``device``, the simulated packages, which only a s
 _DOCTOR = ("cannery/ascend-doctor", "cannery/ascend-doctor.sha256")
 """The doctor among the files of a build."""
 
-_DOCKERFILE = "Dockerfile"
-_SUMMARY = "org.opencontainers.image.description="
+_WITH_COMMENTS = ("Dockerfile", "requirements.lock", "build-requirements.lock")
+_LABELS = ("org.opencontainers.image.description=", "io.cannery.lock=")
+"""The label for people, and the one with a hash of the lock, of which the comments do not count."""
 
 
 def result_inputs(image: KeyInputs, checks: str) -> dict[str, str]:
     """Each part to its hash; ``checks`` is that of ``checks_key``."""
     files = {name: text for name, text in image.files.items() if name not in _DOCTOR}
-    files[_DOCKERFILE] = "\n".join(filter(_is_built, files[_DOCKERFILE].splitlines()))
+    for name in _WITH_COMMENTS:
+        if name in files:
+            files[name] = "\n".join(filter(_is_built, files[name].splitlines()))
     artifacts = {name: each for name, each in image.artifacts.items() if name != SIMULATOR}
     doctor = "".join(image.files.get(name, "") for name in _DOCTOR)
     parts = {
@@ -58,8 +61,8 @@ def moved(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _is_built(line: str) -> bool:
-    """Whether the line of a Dockerfile is more than a comment or the label for people."""
-    return not line.lstrip().startswith(("#", _SUMMARY))
+    """Whether the line of a Dockerfile or a lock is more than a comment or one of ``_LABELS``."""
+    return not line.lstrip().startswith(("#", *_LABELS))
 
 
 def checks_key(project: Project, target: Target, kind: DeviceKind) -> str:

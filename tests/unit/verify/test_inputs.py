@@ -106,10 +106,17 @@ DOCKERFILE = """# full: PyTorch
 FROM scratch
 LABEL a="b" \\
       org.opencontainers.image.description="PyTorch" \\
+      io.cannery.lock="sha256:1" \\
       c="d"
 """
+LOCK = "torch==2.9.0 \\\n    --hash=sha256:1\n    # via vllm\n"
 IMAGE = KeyInputs(
-    files={"Dockerfile": DOCKERFILE, "cannery/ascend-doctor": "zip", "cannery/seal-layer": "#"},
+    files={
+        "Dockerfile": DOCKERFILE,
+        "requirements.lock": LOCK,
+        "cannery/ascend-doctor": "zip",
+        "cannery/seal-layer": "#",
+    },
     artifacts={"simulator": "1" * 64, "apex": "2" * 64},
     bases={"BASE_IMAGE": "debian:12"},
     simulate=True,
@@ -128,6 +135,10 @@ def with_file(name: str, text: str) -> KeyInputs:
         (with_file("Dockerfile", DOCKERFILE.replace("scratch", "debian")), ("contents",)),
         (with_file("Dockerfile", DOCKERFILE.replace('"d"', '"e"')), ("contents",)),
         (with_file("Dockerfile", DOCKERFILE.replace("PyTorch", "PyTorch for 910B")), ()),
+        (with_file("Dockerfile", DOCKERFILE.replace("sha256:1", "sha256:2")), ()),
+        (with_file("requirements.lock", LOCK.replace("via", "wants")), ()),
+        (with_file("requirements.lock", LOCK.replace("2.9.0", "2.9.1")), ("contents",)),
+        (with_file("requirements.lock", LOCK.replace("sha256:1", "sha256:2")), ("contents",)),
         (with_file("cannery/seal-layer", "# a"), ("contents",)),
         (replace(IMAGE, artifacts={**IMAGE.artifacts, "simulator": "3" * 64}), ("device",)),
         (replace(IMAGE, artifacts={**IMAGE.artifacts, "apex": "3" * 64}), ("contents",)),
