@@ -9,7 +9,7 @@ from cannery.cli.command import Command, Given
 from cannery.cli.common import judged, read, show
 from cannery.common.clock import now
 from cannery.common.errors import some_of
-from cannery.compat.check_report import Judged, outdated, summary
+from cannery.compat.check_report import Judged, outdated, require_read, summary
 from cannery.matrix.project import Project
 from cannery.options import FORMAT, TargetOptions
 from cannery.publish.policy import load
@@ -41,16 +41,17 @@ def run(given: Given, project: Project) -> int:
     targets were checked, the definitions that none of them uses are named too.
 
     Raises:
-        MatrixError, UsageError, FileError: as ``judged`` and, for publish.yaml, ``load``.
+        MatrixError, UsageError, FileError: as ``judged``, ``require_read`` and, for publish.yaml,
+            ``load``.
     """
-    options = read(CheckOptions, given, project)
+    options, today = read(CheckOptions, given, project), now()[:10]
 
     def found() -> Judged:
         load(project.publish_file, project.matrix())
+        require_read(project.compat().sources.values(), today)
         return judged(project, options.targets, options.where)
 
     def text(found: Judged) -> str:
-        today = now()[:10]
         aged = outdated(project.compat().sources.values(), today)
         return "\n".join([*summary(found, today), *aged, *_unused(project, found)])
 

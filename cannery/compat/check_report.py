@@ -12,7 +12,7 @@ from typing import Any
 
 from cannery.common.clock import days_between
 from cannery.common.columns import fold
-from cannery.common.errors import Problem, counted, enumerated
+from cannery.common.errors import MatrixError, Problem, counted, enumerated
 from cannery.common.model import Target
 from cannery.common.outside import json_text
 from cannery.compat.facts import Lifetime, Row, Source
@@ -113,6 +113,22 @@ def _endings(judged: Judged, today: str) -> list[str]:
 def _ends(finding: Finding) -> list[str]:
     """The days on which what ``finding`` is about is no longer maintained."""
     return [row.ends for row in finding.rows if isinstance(row, Lifetime) and row.ends]
+
+
+def require_read(sources: Iterable[Source], today: str) -> None:
+    """Require that each document was read by ``today``, a day of UTC; one day is left for zones.
+
+    Raises:
+        MatrixError: with each day that has not come.
+    """
+    fix = "Enter the day on which it was read, or correct this machine's clock."
+    wrong = [
+        Problem(what=f"'read' is {each.read}, and today is {today}.", fix=fix, where=each.read_at)
+        for each in sources
+        if each.read and days_between(today, each.read) > 1
+    ]
+    if wrong:
+        raise MatrixError(wrong)
 
 
 def outdated(sources: Iterable[Source], today: str) -> list[str]:

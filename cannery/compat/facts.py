@@ -8,7 +8,7 @@ left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
 
@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from cannery.common.cann_version import CannRange, CannVersion
+from cannery.common.errors import Span
 from cannery.compat.values import (
     Abi,
     Address,
@@ -65,7 +66,7 @@ class Source:
 
     ``address`` is where it can be read, without a scheme; "" where it is not on the network.
     ``state_of`` is the source that has an earlier state of the same document. ``read`` is the day
-    on which a document that changes was read.
+    on which a document that changes was read, and ``read_at`` its place in the file.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Source:
     address: Address = ""
     state_of: str = ""
     read: Day = ""
+    read_at: Span | None = field(default=None, compare=False)
 
     @property
     def document(self) -> str:

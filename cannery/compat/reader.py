@@ -34,8 +34,8 @@ _PARSERS: dict[Any, Callable[[str], Any]] = {
 _KEYS = {"requirement": "with", "without_compiler": "runtime"}
 """Field to its key in the file, where that is another word."""
 
-_COMMON = {"line", "sources", "says", "note", "name"}
-"""Fields of every row, and the name of a source."""
+_COMMON = {"line", "sources", "says", "note", "name", "read_at"}
+"""Fields of every row, and the name of a source and where it says when it was read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,7 +227,8 @@ def compat_of(top: Section) -> facts.Compat:
     if section := top.section("sources"):
         for name, each in section.sections():
             if found := read_fields(facts.Source, each):
-                reader.sources[name] = facts.Source(name=name, **found)
+                read_at = each.problems.span(each.node_of("read"))
+                reader.sources[name] = facts.Source(name=name, read_at=read_at, **found)
                 _check_state(reader.sources[name].state_of, each, section.names())
             each.done()
     python = top.section("cann_python")

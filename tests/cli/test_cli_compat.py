@@ -103,6 +103,15 @@ def test_one_broken_fact_is_caught_by_name_and_line(
     assert checkout.state() == before
 
 
+def test_check_refuses_a_document_that_was_read_in_the_future(checkout: Checkout) -> None:
+    checkout.edit("read: 2026-11-25", "read: 2226-11-25", "compat.yaml")
+    lines = (checkout.root / "compat.yaml").read_text(encoding="utf-8").splitlines()
+    number, line = next((n, each) for n, each in enumerate(lines, 1) if "2226-11-25" in each)
+    place = f"compat.yaml:{number}:{line.index('2226') + 1}: "
+    done = checkout.run("check", "--target", LAST)
+    done.refused(3, f"{place}'read' is 2226-11-25, and today is ")
+
+
 def test_every_command_says_the_same_of_a_broken_fact(checkout: Checkout) -> None:
     old, new, anchor, said = BROKEN["torch_npu of another CANN"]
     checkout.edit(old, new)

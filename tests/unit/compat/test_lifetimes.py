@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from cannery.common.bases import PythonSource
+from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.compat import Finding, Verdict, judge
-from cannery.compat.check_report import outdated
+from cannery.compat.check_report import outdated, require_read
 from cannery.compat.lifetimes import UNKNOWN, end_of_life, has_ended, lifetimes_of
 from cannery.matrix.distributions import load_distributions
 from tests.unit.compat_targets import COMPAT, GOOD, cann, changed
@@ -112,6 +115,15 @@ def test_a_document_that_was_read_45_days_ago_is_a_warning_and_its_newest_state_
     assert outdated(states[:1], "2026-10-05") == []
     [said] = outdated(states, "2027-01-10")
     assert said.startswith("warning: the later state was last read on 2026-11-25, 46 days ago: ")
+
+
+def test_no_document_was_read_in_the_future() -> None:
+    read = replace(COMPAT.sources["torch-npu"], read="2026-11-27")
+    # East of Greenwich it may be tomorrow.
+    require_read([read], "2026-11-26")
+    require_read([replace(read, read="")], "2026-11-26")
+    with pytest.raises(MatrixError, match="'read' is 2026-11-27, and today is 2026-11-25"):
+        require_read([read, replace(read, read="2026-11-24")], "2026-11-25")
 
 
 def test_a_document_that_does_not_change_needs_no_other_reading() -> None:
