@@ -10,6 +10,7 @@
 #include "../runtime/device_faults.h"
 #include "../runtime/devices.h"
 #include "../runtime/streams.h"
+#include "promotion.h"
 
 namespace npusim {
 namespace {
@@ -40,7 +41,67 @@ std::string kernelDirectory() {
   return std::string(opp) + "/built-in/op_impl/ai_core/tbe/kernel/" + kernelFamily(socName());
 }
 
+using Arguments = std::vector<Argument>;
+
+// What is kept of a call between its two functions: handles, numbers, and copies of texts.
+Arguments kept(const Signature& signature, const RawArgument* given) {
+  Arguments arguments;
+  arguments.reserve(signature.count);
+  for (size_t i = 0; i < signature.count; ++i) {
+    const bool text = given[i].type == RawArgument::Type::Text && given[i].text != nullptr;
+    arguments.push_back({given[i], text ? std::make_shared<std::string>(given[i].text) : nullptr});
+  }
+  return arguments;
+}
+
+// The same with the objects of its handles, or with copies of them.
+Arguments held(const Signature& signature, Arguments arguments, Parameter::Find Parameter::*how) {
+  for (size_t i = 0; i < signature.count; ++i) {
+    const Parameter& parameter = signature.parameters[i];
+    const Parameter::Find find = parameter.*how;
+    const void* handle = arguments[i].given.pointer;
+    if (find == nullptr || (parameter.optional && handle == nullptr)) continue;
+    arguments[i].object = find(handle);
+  }
+  return arguments;
+}
+
+void run(const Operation& operation, const Arguments& arguments) {
+  operation.signature.call(operation.function, arguments.data());
+}
+
+void planHere(const Operation& operation, const RawArgument* given, uint64_t* workspace,
+              void** executor) {
+  requireKernels();
+  const Arguments arguments = kept(operation.signature, given);
+  (void)held(operation.signature, arguments, &Parameter::hold);
+  npusim::given(workspace) = 0;
+  Executor planned;
+  planned.run = [&operation, arguments] {
+    run(operation, held(operation.signature, arguments, &Parameter::hold));
+  };
+  planned.record = [&operation, arguments]() -> std::function<void()> {
+    return [&operation, copies = held(operation.signature, arguments, &Parameter::copy)] {
+      run(operation, copies);
+    };
+  };
+  npusim::given(executor) = publish(std::make_shared<Executor>(std::move(planned)));
+}
+
 }  // namespace
+
+Operation::Operation(const char* name, Function function, const Signature& signature)
+    : name(name), function(function), signature(signature), accepted(acceptedTypesOf(name)) {}
+
+int plan(const Operation& operation, const RawArgument* arguments, uint64_t* workspace,
+         void** executor) noexcept {
+  const size_t count = operation.signature.count;
+  int code = checkTypes(operation.accepted, arguments, count);
+  if (code == kSuccess) code = checkPromotion(operation.name, arguments, count);
+  if (code != kSuccess) return code;
+  if (insteadByTorch(operation.name, arguments, count, workspace, executor, code)) return code;
+  return guarded([&] { planHere(operation, arguments, workspace, executor); });
+}
 
 void requireKernels() {
   static std::atomic<bool> found{false};  // looked for again only while there are none

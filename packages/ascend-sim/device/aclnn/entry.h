@@ -15,12 +15,11 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
-#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "../torch/instead.h"
 #include "accepted_types.h"
-#include "promotion.h"
 #include "tensor.h"
 
 namespace npusim {
@@ -49,91 +48,110 @@ std::shared_ptr<List<Item<Object>, kind>> copied(const List<Item<Object>, kind>&
   return copy;
 }
 
-// How a parameter travels: an object as an opaque handle, a number as itself. `Kept` is what a
-// planned call holds, `Held` what a call under way or a graph holds: the object itself or a copy.
-template <class Parameter>
+// What a call under way holds of an argument: beside what the caller gave, the object of a handle
+// or a copy of it, and of a text a std::string.
+struct Argument {
+  RawArgument given;
+  std::shared_ptr<void> object;
+};
+
+// How the object of a handle is found. Both functions are null for a number and for a text.
+struct Parameter {
+  using Find = std::shared_ptr<void> (*)(const void* handle);
+  Find hold = nullptr;
+  Find copy = nullptr;
+  bool optional = false;
+};
+
+template <class Object>
+std::shared_ptr<void> holdObject(const void* handle) {
+  return opened<Object>(handle);
+}
+
+template <class Object>
+std::shared_ptr<void> copyObject(const void* handle) {
+  return copied(*opened<Object>(handle));
+}
+
+// How a parameter of an operator travels: an object as an opaque handle, a number as itself.
+template <class Number>
 struct Wire {
-  using Type = Parameter;
-  using Kept = Parameter;
-  using Held = Parameter;
-  static Kept keep(Type value) { return value; }
-  static Held hold(const Kept& value) { return value; }
-  static Held copy(const Kept& value) { return value; }
-  static Parameter open(const Held& value) { return value; }
+  using Type = Number;
+  static constexpr Parameter parameter{};
+  static Number open(const Argument& argument) {
+    if constexpr (std::is_floating_point_v<Number>) {
+      return static_cast<Number>(argument.given.floating);
+    } else {
+      return static_cast<Number>(argument.given.integer);
+    }
+  }
 };
 
 template <class Object>
 struct Wire<Object&> {
   using Plain = std::remove_const_t<Object>;
   using Type = void*;
-  using Kept = void*;
-  using Held = std::shared_ptr<Plain>;
-  static Kept keep(Type handle) { return handle; }
-  static Held hold(Kept handle) { return opened<Plain>(handle); }
-  static Held copy(Kept handle) { return copied(*opened<Plain>(handle)); }
-  static Object& open(const Held& object) { return *object; }
+  static constexpr Parameter parameter{holdObject<Plain>, copyObject<Plain>};
+  static Object& open(const Argument& argument) {
+    return *static_cast<Plain*>(argument.object.get());
+  }
 };
 
 template <class Object>
 struct Wire<const Object*> {
   using Type = void*;
-  using Kept = void*;
-  using Held = std::shared_ptr<Object>;
-  static Kept keep(Type handle) { return handle; }
-  static Held hold(Kept handle) { return handle ? opened<Object>(handle) : nullptr; }
-  static Held copy(Kept handle) { return handle ? copied(*opened<Object>(handle)) : nullptr; }
-  static const Object* open(const Held& object) { return object.get(); }
+  static constexpr Parameter parameter{holdObject<Object>, copyObject<Object>, true};
+  static const Object* open(const Argument& argument) {
+    return static_cast<const Object*>(argument.object.get());
+  }
 };
 
 template <>
 struct Wire<const char*> {
   using Type = const char*;
-  using Kept = std::optional<std::string>;
-  using Held = Kept;
-  static Kept keep(Type text) { return text ? Kept(text) : std::nullopt; }
-  static Held hold(const Kept& text) { return text; }
-  static Held copy(const Kept& text) { return text; }
-  static const char* open(const Held& text) { return text ? text->c_str() : nullptr; }
+  static constexpr Parameter parameter{};
+  static const char* open(const Argument& argument) {
+    const auto* text = static_cast<const std::string*>(argument.object.get());
+    return text ? text->c_str() : nullptr;
+  }
 };
 
-// What two operators of one signature share, so that it is compiled once.
-template <class... Parameters>
+using Function = void (*)();  // of any signature
+
+// What operators of one signature share. Calls are kept and held without their C++ types, so that
+// little is compiled for each operator.
 struct Signature {
-  using Operator = void (*)(Parameters...);
-  using Kept = std::tuple<typename Wire<Parameters>::Kept...>;
-  using Indices = std::index_sequence_for<Parameters...>;
-
-  static int plan(Operator operation, const Kept& kept, uint64_t* workspace, void** executor) {
-    return guarded([&] {
-      requireKernels();
-      (void)held(kept, Indices());
-      given(workspace) = 0;
-      given(executor) = publish(std::make_shared<Executor>(
-          Executor{[=] { run(operation, held(kept, Indices()), Indices()); },
-                   [=] { return onCopies(operation, kept, Indices()); }}));
-    });
-  }
-
- private:
-  using Held = std::tuple<typename Wire<Parameters>::Held...>;
-
-  template <size_t... at>
-  static Held held(const Kept& kept, std::index_sequence<at...>) {
-    return Held(Wire<Parameters>::hold(std::get<at>(kept))...);
-  }
-
-  template <size_t... at>
-  static void run(Operator operation, const Held& held, std::index_sequence<at...>) {
-    operation(Wire<Parameters>::open(std::get<at>(held))...);
-  }
-
-  template <size_t... at>
-  static std::function<void()> onCopies(Operator operation, const Kept& kept,
-                                        std::index_sequence<at...>) {
-    Held copies(Wire<Parameters>::copy(std::get<at>(kept))...);
-    return [=] { run(operation, copies, Indices()); };
-  }
+  size_t count;
+  const Parameter* parameters;
+  void (*call)(Function operation, const Argument* arguments);
 };
+
+template <class... Parameters>
+struct Call {
+  template <size_t... at>
+  static void unpack(Function operation, const Argument* arguments, std::index_sequence<at...>) {
+    reinterpret_cast<void (*)(Parameters...)>(operation)(
+        Wire<Parameters>::open(arguments[at])...);
+  }
+  static void call(Function operation, const Argument* arguments) {
+    unpack(operation, arguments, std::index_sequence_for<Parameters...>());
+  }
+  static constexpr Parameter parameters[] = {Wire<Parameters>::parameter...};
+  static constexpr Signature signature{sizeof...(Parameters), parameters, call};
+};
+
+// An operator, and what is known of it by its name.
+struct Operation {
+  Operation(const char* name, Function function, const Signature& signature);
+
+  const char* name;
+  Function function;
+  const Signature& signature;
+  const AcceptedTypes* accepted;
+};
+
+int plan(const Operation& operation, const RawArgument* arguments, uint64_t* workspace,
+         void** executor) noexcept;
 
 template <auto Operator, class Name>
 struct Entry;
@@ -142,16 +160,10 @@ template <class... Parameters, void (*Operator)(Parameters...), class Name>
 struct Entry<Operator, Name> {
   static int plan(typename Wire<Parameters>::Type... arguments, uint64_t* workspace,
                   void** executor) {
+    static const Operation operation(Name::text, reinterpret_cast<Function>(Operator),
+                                     Call<Parameters...>::signature);
     const RawArgument given[] = {RawArgument(arguments)...};
-    static const AcceptedTypes* const known = acceptedTypesOf(Name::text);
-    int code = checkTypes(known, given, sizeof...(Parameters));
-    if (code == kSuccess) code = checkPromotion(Name::text, given, sizeof...(Parameters));
-    if (code != kSuccess) return code;
-    if (insteadByTorch(Name::text, given, sizeof...(Parameters), workspace, executor, code)) {
-      return code;
-    }
-    return Signature<Parameters...>::plan(Operator, {Wire<Parameters>::keep(arguments)...},
-                                          workspace, executor);
+    return npusim::plan(operation, given, workspace, executor);
   }
 };
 

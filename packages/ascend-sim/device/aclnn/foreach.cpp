@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators on lists of tensors, which PyTorch's optimizers use.
+#include <optional>
+
 #include "functions.h"
 #include "pointwise.h"
 
@@ -37,12 +39,13 @@ class Factors {
 template <>
 struct Wire<Factors> {
   using Type = void*;
-  using Kept = void*;
-  using Held = Factors;
-  static Kept keep(Type handle) { return handle; }
-  static Held hold(Kept handle) { return Factors(handle); }
-  static Held copy(Kept handle) { return Factors(handle); }
-  static Factors open(const Held& factors) { return factors; }
+  static std::shared_ptr<void> hold(const void* handle) {
+    return std::make_shared<Factors>(handle);
+  }
+  static constexpr Parameter parameter{hold, hold};
+  static const Factors& open(const Argument& argument) {
+    return *static_cast<const Factors*>(argument.object.get());
+  }
 };
 
 namespace {
