@@ -75,13 +75,24 @@ python3 "$here/gen_stubs.py" libhcom_opskernel_builder <"$here/symbols.txt" >"$w
 python3 "$here/torch/gen_entries.py" >"$work/torch_entries.cpp"
 python3 "$here/gen_types.py" <"$here/aclnn/accepted_types_910b.txt" >"$work/accepted_types_table.cpp"
 
+# What most sources include, compiled once for all of them. ziglang starts with another compiler.
+precompiled=""
+case "$compiler" in *g++)
+  precompiled="-include $work/standard.h"
+  printf '#include <%s>\n' algorithm cmath cstdint cstdio cstdlib cstring functional map memory \
+    mutex string vector >"$work/standard.h"
+  compile -x c++-header -c -o "$work/standard.h.gch" "$work/standard.h"
+  ;;
+esac
+
 # The largest first, so that no processor is left with one of them at the end.
 # shellcheck disable=SC2011,SC2086  # no name here has a space
 (cd "$work" && ls -S "$here"/aclnn/*.cpp "$here"/core/*.cpp "$here"/runtime/*.cpp \
   "$here"/hccl/*.cpp "$here"/torch/*.cpp "$here/hal/open_driver.cpp" acl_stubs.cpp torch_entries.cpp accepted_types_table.cpp |
-  xargs -n 1 -P "$(getconf _NPROCESSORS_ONLN)" $compiler $flags -c)
+  xargs -n 1 -P "$(getconf _NPROCESSORS_ONLN)" $compiler $flags $precompiled -c)
 
-library libascendcl.so "$out/toolkit/lib64/libascendcl.so" "$work"/*.o
+# The graph engine has the older C++ ABI, for which the precompiled headers are not.
+library libascendcl.so "$out/toolkit/lib64/libascendcl.so" "$here/ge/graph_engine.cpp" "$work"/*.o
 mkdir -p "$out/toolkit/lib64/npusim_torch"
 cp "$here"/torch/npusim_torch/*.py "$here"/torch/npusim_torch/*.ops "$out/toolkit/lib64/npusim_torch"
 for name in hccl acl_op_compiler ge_runner graph fmk_parser ascend_protobuf acl_tdt_channel opapi \
@@ -91,17 +102,26 @@ for name in hccl acl_op_compiler ge_runner graph fmk_parser ascend_protobuf acl_
   ln -sf libascendcl.so "$out/toolkit/lib64/lib$name.so"
 done
 
+# The rest is little, and nothing of it needs another part: all at once.
+jobs=""
 # Its functions have names that any other library may have: Initialize, Finalize.
 library libhcom_opskernel_builder.so "$out/toolkit/lib64/libhcom_opskernel_builder.so" \
-  "$work/hcom_stubs.cpp" "$here/core/missing.cpp"
-
+  "$work/hcom_stubs.cpp" "$here/core/missing.cpp" &
+jobs="$jobs $!"
 for abi in 0 1; do
   library libatb.so "$out/nnal/cxx_abi_$abi/libatb.so" -D_GLIBCXX_USE_CXX11_ABI=$abi \
-    "$here"/atb/*.cpp "$work/atb_stubs.cpp" "$here/core/missing.cpp" "$out/toolkit/lib64/libascendcl.so"
+    "$here"/atb/*.cpp "$work/atb_stubs.cpp" "$here/core/missing.cpp" "$out/toolkit/lib64/libascendcl.so" &
+  jobs="$jobs $!"
 done
-library libascend_hal.so "$out/toolkit/devlib/libascend_hal.so" "$here/hal/stub.cpp"
+library libascend_hal.so "$out/toolkit/devlib/libascend_hal.so" "$here/hal/stub.cpp" &
+jobs="$jobs $!"
 library libascend_hal.so "$out/driver/lib64/driver/libascend_hal.so" "$here/hal/driver.cpp" \
-  "$here/hal/device_description.cpp" "$here/hal/usage.cpp" "$here/core/fault.cpp"
+  "$here/hal/device_description.cpp" "$here/hal/usage.cpp" "$here/core/fault.cpp" &
+jobs="$jobs $!"
 # shellcheck disable=SC2086
 compile $strip -Wl,-rpath,/usr/local/Ascend/driver/lib64/driver -o "$out/driver/bin/npu-smi" \
-  "$here"/smi/*.cpp "$here/hal/open_driver.cpp" "$here/core/fault.cpp" $program_objects
+  "$here"/smi/*.cpp "$here/hal/open_driver.cpp" "$here/core/fault.cpp" $program_objects &
+jobs="$jobs $!"
+for job in $jobs; do
+  wait "$job"
+done
