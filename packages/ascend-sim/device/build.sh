@@ -50,7 +50,8 @@ elif command -v "$arch-linux-gnu-g++" >/dev/null; then
   program_objects="-nostartfiles -pie $work/start.obj $library_objects"
 else
   compiler="python3 -m ziglang c++ -target $arch-linux-gnu.2.17"
-  library_objects="-ldl -lrt -lpthread"
+  # exports.map is one list for all libraries, which ziglang's linker refuses without the first.
+  library_objects="-Wl,--undefined-version -ldl -lrt -lpthread"
   program_objects="$library_objects"
 fi
 
