@@ -42,9 +42,14 @@ void walk(const Shape& shape, const Shape& strides, int64_t offset, Visit&& visi
   if (product(shape) == 0) return;
   if (shape.empty()) return visit(offset);
   const size_t last = shape.size() - 1;
+  const int64_t count = shape[last], step = strides[last];
   Shape index(shape.size(), 0);
   while (true) {
-    for (int64_t i = 0, at = offset; i < shape[last]; ++i, at += strides[last]) visit(at);
+    if (step == 1) {
+      for (int64_t at = offset; at < offset + count; ++at) visit(at);  // which compilers vectorise
+    } else {
+      for (int64_t i = 0, at = offset; i < count; ++i, at += step) visit(at);
+    }
     size_t dim = last;
     while (true) {
       if (dim == 0) return;
