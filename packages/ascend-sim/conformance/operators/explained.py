@@ -33,6 +33,14 @@ FUNCTIONS = "config/op_plugin_functions.yaml"
 NN = r"nn\.functional\."
 EXPLANATIONS = (
     Explanation(
+        "_chunk_cat",
+        "",
+        "Stride calculation overflowed|integer multiplication overflow",
+        "torch_npu does not wrap a negative dimension, and uses places outside of the shapes; "
+        "corrected in its source on 2026-06-04",
+        "ops/opapi/ChunkCatKernelOpApi.cpp",
+    ),
+    Explanation(
         rf"{NN}max_pool[12]d",
         "",
         r"torch\.int8",

@@ -27,7 +27,11 @@ class Outcome(StrEnum):
     HANG = "hang"
 
 
-BEGINNINGS = {"crash": Outcome.CRASH, "other type": Outcome.OTHER_TYPE}
+BEGINNINGS = {
+    "wrong": Outcome.WRONG,
+    "crash": Outcome.CRASH,
+    "other type": Outcome.OTHER_TYPE,
+}
 DEVICES = {Outcome.ERROR, Outcome.WRONG, Outcome.CRASH, Outcome.HANG}
 """Those that are the device's fault."""
 RIGHT = {Outcome.PASS, Outcome.OTHER_TYPE}
@@ -54,9 +58,13 @@ class Failure:
 
 def outcome(operator: str, case: str, found: str) -> Outcome:
     """The kind of a case's result."""
-    if found.startswith("wrong"):
-        known = explanation(operator, case, found)
-        return Outcome.WRONG if known is None else Outcome.EXPLAINED
+    kind = _kind(found)
+    if kind in {Outcome.WRONG, Outcome.ERROR} and explanation(operator, case, found):
+        return Outcome.EXPLAINED
+    return kind
+
+
+def _kind(found: str) -> Outcome:
     for beginning, kind in BEGINNINGS.items():
         if found.startswith(beginning):
             return kind

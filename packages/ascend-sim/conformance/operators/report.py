@@ -28,8 +28,8 @@ Outcomes that are not the device's:
 - *refused as on the card*: an operator of CANN gets a type that its document denies for a 910B. The
   document is named, a file of a repository of https://github.com/hicann
   ([all that is known](../docs/accepted-types.md)). NPUSIM_LENIENT=1 measures these types, too.
-- *wrong, explained*: torch_npu's own code makes the difference, on every device. The source is
-  named, a file of op-plugin, which has torch_npu's operators.
+- *wrong, explained*: torch_npu's own code makes the difference or the error, on every device. The
+  source is named, a file of op-plugin, which has torch_npu's operators.
 
 What is refused, by either, is neither a pass nor a failure. The last percentage leaves it out: it
 is of the operators with a case that is not refused, and all such cases of an operator must pass.

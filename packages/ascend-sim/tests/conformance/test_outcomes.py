@@ -26,6 +26,7 @@ BY_THE_CARD = (
     "(ops-nn/matmul/mat_mul_v3/docs/aclnnMm.md). NPUSIM_LENIENT=1 lets it pass here (error 161002)"
 )
 MASK = "wrong: ['(2,) torch.int8 [1]'] not ['(2,) torch.int64 [1]']"
+OVERFLOW = "RuntimeError: Stride calculation overflowed"
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,8 @@ MASK = "wrong: ['(2,) torch.int8 [1]'] not ['(2,) torch.int64 [1]']"
         ("add", "wrong: 1 not 2", Outcome.WRONG),
         ("nn.functional.max_pool2d", MASK, Outcome.EXPLAINED),
         ("add", MASK, Outcome.WRONG),
+        ("_chunk_cat", OVERFLOW, Outcome.EXPLAINED),
+        ("add", OVERFLOW, Outcome.ERROR),
         ("add", TYPE, Outcome.OTHER_TYPE),
         ("svd", REFUSED, Outcome.REFUSED),
         ("mm", MISSING, Outcome.REFUSED),
