@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from cannery.cli.command import Command, Given
 from cannery.cli.common import judged, read, show
 from cannery.common.clock import now
-from cannery.common.errors import some_of
+from cannery.common.errors import MatrixError, Problem, some_of
+from cannery.common.model import Target
 from cannery.compat.check_report import Judged, outdated, require_read, summary
+from cannery.lock.lock_file import contradictions, read_lock
 from cannery.matrix.project import Project
 from cannery.options import FORMAT, TargetOptions
 from cannery.publish.policy import load
@@ -24,10 +26,10 @@ class CheckOptions(TargetOptions):
 
 COMMAND = Command(
     description="Compares every target with the facts in compat.yaml about torch, torch_npu, "
-    "CANN, Python, NNAL, apex, DeepSpeed and their packages. For each conflict, names the "
-    "reason, the source and the nearest known combinations. Builds nothing and needs no "
-    "engine.",
-    reads="matrix.yaml and compat.yaml",
+    "CANN, Python, NNAL, apex, DeepSpeed and their packages, and with the metadata of its locked "
+    "wheels. For each conflict, names the reason, the source and the nearest known combinations. "
+    "Builds nothing and needs no engine.",
+    reads="matrix.yaml, compat.yaml and the locks in images/",
     writes="nothing",
     example="check --target 'py39-*' --format json",
     options=(CheckOptions,),
@@ -42,20 +44,32 @@ def run(given: Given, project: Project) -> int:
 
     Raises:
         MatrixError, UsageError, FileError: as ``judged``, ``require_read`` and, for publish.yaml,
-            ``load``.
+            ``load``. MatrixError too where the metadata of locked wheels contradicts a target.
     """
     options, today = read(CheckOptions, given, project), now()[:10]
 
     def found() -> Judged:
         load(project.publish_file, project.matrix())
         require_read(project.compat().sources.values(), today)
-        return judged(project, options.targets, options.where)
+        found = judged(project, options.targets, options.where)
+        if problems := [each for target, _ in found for each in _locked_otherwise(project, target)]:
+            raise MatrixError(problems)
+        return found
 
     def text(found: Judged) -> str:
         aged = outdated(project.compat().sources.values(), today)
         return "\n".join([*summary(found, today), *aged, *_unused(project, found)])
 
     return show(found, text, as_json=options.format == "json")
+
+
+def _locked_otherwise(project: Project, target: Target) -> list[Problem]:
+    """Where the metadata of locked wheels contradicts the target; none without a lock."""
+    try:
+        return contradictions(target, read_lock(project, target))
+    except MatrixError:
+        # 'render' and 'sync' say what is wrong with a lock.
+        return []
 
 
 def _unused(project: Project, found: Judged) -> list[str]:

@@ -88,7 +88,7 @@ def _ask(question: Question, source: PackageIndex) -> tuple[frozenset[Version], 
     Raises:
         EngineError: pip is missing, or cannot list them.
     """
-    code, said = run(_argv(question), capture=True, env=_environment(source))
+    code, said = run(_argv(question), capture=True, env=pip_environment(source))
     if "No module named pip" in said:
         what = f"{sys.executable} has no pip."
         raise EngineError(Problem(what=what, fix="'bash setup.sh' installs it."))
@@ -121,7 +121,7 @@ def _argv(question: Question) -> list[str]:
     return [*argv, "--only-binary", ":all:", *(f"--platform={each}" for each in names)]
 
 
-def _environment(source: PackageIndex) -> dict[str, str]:
+def pip_environment(source: PackageIndex) -> dict[str, str]:
     """Settings for pip, as variables, because everybody can see the arguments of a process."""
     found = {}
     if source.index_url:

@@ -10,10 +10,18 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
+from packaging.requirements import InvalidRequirement, Requirement
+
 from cannery.common.errors import MatrixError, Problem, Span, some_of
 from cannery.common.files import read_text
 from cannery.common.model import Target
-from cannery.common.specifiers import admits, applies, normal_name, parse_requirement
+from cannery.common.specifiers import (
+    admits,
+    admits_both,
+    applies,
+    normal_name,
+    parse_requirement,
+)
 from cannery.lock.requirements import (
     build_inputs_digest,
     inputs_digest,
@@ -27,6 +35,12 @@ INPUTS = "# Inputs: "
 
 _FILE = "    # file: "
 """The beginning of the line with the name of a package's file."""
+
+_WANTS = "    # wants: "
+"""The beginning of the line with what a package's wheel wants of others that the target names."""
+
+PYTHON = "python"
+"""Stands in such a line for the interpreter. No index has a package of this name."""
 
 _PACKAGE = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)(?: ;[^\\]*)?(?: \\)?$")
 _BLOCK = re.compile(r"\n(?=[A-Za-z0-9._-])")
@@ -59,7 +73,8 @@ class LockedWheel:
     ``hash_lines`` has a line for each file that may be installed, and ``file_names`` their names in
     the same order. The lock of a target has one file of each package; that of the build stage has
     one for each machine. ``parents`` are the packages that require this one, and ``groups`` the
-    requirement groups that name it.
+    requirement groups that name it. ``wants`` is what its metadata asks of Python and of the
+    packages that the target names, as in ``python>=3.10`` and ``torch==2.9.0``.
     """
 
     name: str
@@ -68,6 +83,7 @@ class LockedWheel:
     file_names: tuple[str, ...]
     parents: frozenset[str]
     groups: frozenset[str]
+    wants: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[LockedFile, ...]:
@@ -179,6 +195,8 @@ def _parsed(text: str) -> _Parsed:
             hashes.append(line)
         elif line.startswith("    #"):
             comments.append(line)
+            if not all(map(_is_requirement, _wants(line))):
+                invalid.append((number, line))
         elif found := _PACKAGE.match(line):
             close()
             package = found
@@ -212,7 +230,21 @@ def _wheel(
         file_names=tuple(files),
         parents=frozenset(normal_name(p) for p in parents if not p.startswith("-r ")),
         groups=frozenset(groups),
+        wants=tuple(each for line in comments for each in _wants(line)),
     )
+
+
+def _wants(line: str) -> list[str]:
+    """The requirements in a line with what a package wants; none in another line."""
+    return line.removeprefix(_WANTS).split() if line.startswith(_WANTS) else []
+
+
+def _is_requirement(text: str) -> bool:
+    try:
+        parse_requirement(text)
+    except InvalidRequirement:
+        return False
+    return True
 
 
 def _fits(file: str, machine: str) -> bool:
@@ -224,13 +256,26 @@ def with_files(text: str, files: Mapping[str, Sequence[LockedFile]]) -> str:
     """A lock's ``text`` with the names and hashes of ``files`` in place of those it has."""
     lines = []
     for line in text.splitlines():
-        if line.startswith((_HASH, _FILE)):
+        if line.startswith((_HASH, _FILE, _WANTS)):
             continue
         package = _PACKAGE.match(line)
         own = files.get(normal_name(package["name"]), ()) if package else ()
         each = [line.removesuffix(" \\"), *(f"{_HASH}{file.sha256}" for file in own)]
         lines.append(" \\\n".join(each))
         lines += [f"{_FILE}{file.name}" for file in own]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def with_wants(text: str, wants: Mapping[str, Sequence[str]]) -> str:
+    """A lock's ``text``, which has none yet, with what each package of ``wants`` wants."""
+    lines = []
+    name = ""
+    for line in text.splitlines():
+        lines.append(line)
+        if package := _PACKAGE.match(line):
+            name = normal_name(package["name"])
+        elif line.startswith(_FILE) and (own := wants.get(name)):
+            lines.append(_WANTS + " ".join(own))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -260,6 +305,59 @@ def check_lock(target: Target, lock: Lock) -> None:
         raise _out_of_date(target, lock, "requirements.lock", problems)
     if lock.build:
         _check_build_lock(target, lock.build)
+
+
+def contradictions(target: Target, lock: Lock) -> list[Problem]:
+    """Where the target has another version of something than one of its locked wheels wants.
+
+    A wheel that is locked in another version than the target names by now says nothing.
+    """
+    asked: dict[str, list[str]] = {}
+    for text in (text for texts in requirement_groups(target).values() for text in texts):
+        requirement = parse_requirement(text)
+        if applies(requirement, target):
+            asked.setdefault(normal_name(requirement.name), []).append(text)
+    if wheel := target.torch_wheel:
+        asked.setdefault("torch", []).append(f"torch=={wheel.version}")
+    for name in _overrides(target):
+        asked.pop(name, None)
+    return [
+        _contradiction(target, lock, wheel, want, has)
+        for wheel in lock.wheels
+        if wheel.wants and _is_asked(wheel, asked.get(wheel.name, ()))
+        for want in wheel.wants
+        if (has := _other(target, parse_requirement(want), asked))
+    ]
+
+
+def _is_asked(wheel: LockedWheel, texts: Sequence[str]) -> bool:
+    return bool(texts) and all(admits(text, wheel.version) for text in texts)
+
+
+def _other(target: Target, want: Requirement, asked: Mapping[str, Sequence[str]]) -> str:
+    """What the target has in place of ``want``; empty if that fits."""
+    if want.name == PYTHON:
+        fits = want.specifier.contains(target.python.version, prereleases=True)
+        return "" if fits else f"Python {target.python.version}"
+    found = (
+        text
+        for text in asked.get(normal_name(want.name), ())
+        if not admits_both(parse_requirement(text).specifier, want.specifier)
+    )
+    return next(found, "")
+
+
+def _contradiction(target: Target, lock: Lock, wheel: LockedWheel, want: str, has: str) -> Problem:
+    lines = lock.text.splitlines()
+    pin = f"{wheel.name}=={wheel.version}"
+    line = next((i for i, each in enumerate(lines, 1) if each.split(" ")[0] == pin), 1)
+    said = f"the metadata of {wheel.name} {wheel.version} wants {want}"
+    return Problem(
+        what=f"{said}, and the target has {has}; "
+        f"images/{target.id}/requirements.lock:{line} has it from the package index.",
+        where=target.span,
+        fix=f"Change one of the two, then run 'python build.py lock --target {target.id}'.",
+    )
 
 
 def _overrides(target: Target) -> dict[str, list[str]]:

@@ -21,6 +21,7 @@ from cannery.compat.makers_table import TableRow, new_rows, read_table
 from cannery.fetch.http import read_page
 from cannery.lock.index_versions import ask
 from cannery.lock.resolve import lock_build_requirements, lock_target
+from cannery.lock.wants import Metadata
 from cannery.matrix.files import FACTS, MATRIX, Data
 from cannery.matrix.index_questions import questions
 from cannery.matrix.matrix import Matrix
@@ -124,6 +125,7 @@ class _Locks:
 
     def __init__(self, project: Project, source: PackageIndex) -> None:
         self._project, self._source = project, source
+        self._metadata = Metadata(source)
         self._made: dict[str, dict[Path, str]] = {}
         self._failures: dict[str, str] = {}
 
@@ -147,7 +149,8 @@ class _Locks:
         project, source = self._project, self._source
         console.say(f"resolving the packages of {target.id}")
         try:
-            made = {project.lock(target): lock_target(project, target, (), source)}
+            text = lock_target(project, target, (), source)
+            made = {project.lock(target): self._metadata.added(target, text)}
             if target.built_wheels:
                 path = project.build_requirements_lock(target)
                 made[path] = lock_build_requirements(project, target, (), source)

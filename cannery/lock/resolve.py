@@ -29,6 +29,7 @@ from cannery.lock.requirements import (
     wheel_platform,
 )
 from cannery.lock.uv import Job, UnsolvedError, compiled, stated_metadata
+from cannery.lock.wants import Metadata
 from cannery.matrix.files import FACTS
 from cannery.matrix.project import Project
 
@@ -88,10 +89,12 @@ def write_locks(
     base = _oldest(project.matrix().targets.values())
     texts = {project.build_lock: lock_build_stage(project, base, source)}
     failures: dict[str, CanneryError] = {}
+    metadata = Metadata(source)
     for number, target in enumerate(targets, 1):
         console.say(f"resolving the packages of {target.id} ({number} of {len(targets)})")
         try:
-            texts[project.lock(target)] = lock_target(project, target, upgrade, source)
+            text = lock_target(project, target, upgrade, source)
+            texts[project.lock(target)] = metadata.added(target, text)
             if target.built_wheels:
                 path = project.build_requirements_lock(target)
                 texts[path] = lock_build_requirements(project, target, upgrade, source)
