@@ -12,6 +12,7 @@ from cannery.common import process
 from tests.cli.checkout import CAN_MOUNT, Checkout
 from tests.cli.docker_program import Docker, docker_in
 from tests.cli.indexes import NOW, PIP, Index
+from tests.cli.uv import PIP as PIP_OF_LOCKS
 from tests.cli.uv import UNSOLVED, UV
 from tests.copies import copy_tree
 from tests.unit.changes import commit, git
@@ -183,5 +184,6 @@ def uv(tmp_path: Path, note: Path) -> dict[str, str]:
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "__main__.py").write_text(UV, encoding="utf-8")
+    (package.parent / "pip.py").write_text(PIP_OF_LOCKS, encoding="utf-8")
     unset = dict.fromkeys(("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "PIP_CERT", "SSL_CERT_FILE"), "")
     return {"PYTHONPATH": str(package.parent), "UV_NOTE": str(note), "UV_SAYS": UNSOLVED, **unset}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.checkout import CAN_MOUNT, Checkout, Result
+from tests.cli.uv import PIP
 
 TARGET = "py39-torch231-cann8t39"
 SEVERAL = {"render": ["render"], "lock": ["lock", "--target", "py39-*"]}
@@ -70,6 +71,7 @@ def uv(tmp_path: Path) -> dict[str, str]:
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "__main__.py").write_text(UV, encoding="utf-8")
+    (package.parent / "pip.py").write_text(PIP, encoding="utf-8")
     return {"PYTHONPATH": str(package.parent)}
 
 

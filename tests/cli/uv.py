@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stand-in for uv."""
+"""Stand-ins for uv and for pip."""
 
 # Stands in for uv: locks what is asked of it, except the targets with the requirement in UV_FAILS.
 UV = """
@@ -27,5 +27,18 @@ for path in sorted(folder.glob("*.in")):
         else:
             text += f"{name}=={version or 26}\\n    # via -r {path.name}\\n"
 output.write_text(text)
+"""
+
+# Stands in for pip, which reads the metadata of wheels: six has none, and others want six below 27.
+PIP = """
+import json, pathlib, sys
+pins = pathlib.Path("pins.txt").read_text().split()
+found = []
+for name, _, version in (pin.partition("==") for pin in pins):
+    wants = [] if name == "six" else ["six<27", "absent>=1"]
+    metadata = {"name": name, "requires_dist": wants, "requires_python": ">=3.8"}
+    found.append({"metadata": metadata})
+report = sys.argv[sys.argv.index("--report") + 1]
+pathlib.Path(report).write_text(json.dumps({"install": found}))
 """
 UNSOLVED = "No solution found when resolving dependencies: torch wants another world"

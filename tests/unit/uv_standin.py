@@ -15,6 +15,13 @@ from cannery.lock.resolve import lock_target
 from tests.unit.applications import stacked_checkout
 from tests.unit.matrices import Checkout
 
+# Reads the metadata of wheels, which want nothing.
+PIP = """
+import pathlib, sys
+report = sys.argv[sys.argv.index("--report") + 1]
+pathlib.Path(report).write_text('{"install": []}')
+"""
+
 INDEX = PackageIndex(ca=None, index_url="")
 
 # Locks what it is asked for in version 1. The index has a wheel for each of the usual tags.
@@ -73,6 +80,8 @@ class Uv:
 def put_in_place(folder: Path, note: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the package ``uv`` in ``folder`` run in place of uv's, with its settings."""
     monkeypatch.setitem(process._OF, "uv", ("PYTHONPATH", "UV_*"))
+    monkeypatch.setitem(process._OF, "pip", ("PYTHONPATH",))
+    (folder / "pip.py").write_text(PIP, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(folder))
     monkeypatch.setenv("UV_NOTE", str(note))
 

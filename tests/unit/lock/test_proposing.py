@@ -36,7 +36,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
         return answers("torch_npu", VERSIONS)
 
     def lock(_project: Project, target: Target, *_: object) -> str:
-        return f"the lock of {target.id}\n"
+        return f"# the lock of {target.id}\n"
 
     monkeypatch.setattr(proposing, "ask", ask)
     monkeypatch.setattr(proposing, "lock_target", lock)
@@ -51,7 +51,7 @@ def test_a_new_target_comes_with_its_lock(project: Project) -> None:
     found = found_in(project)
     assert NEW in [name for each in found.proposed for name in each.addition.targets]
     [lock] = [path for path in found.files if path.parent.name == NEW]
-    assert found.files[lock] == f"the lock of {NEW}\n"
+    assert found.files[lock] == f"# the lock of {NEW}\n"
     assert found.rows == ()
     assert project.matrix_file.read_text(encoding="utf-8") == TEXT
 
@@ -216,7 +216,7 @@ def test_what_cannot_be_locked_is_asked_once_and_the_others_stay(
         asked.append(target.id)
         if target.torch == "2.9.0":
             raise MatrixError("torch wants another world.")
-        return f"the lock of {target.id}\n"
+        return f"# the lock of {target.id}\n"
 
     versions = [*VERSIONS, "2.10.0.post7"]
     monkeypatch.setattr(proposing, "ask", lambda *_: answers("torch_npu", versions))
