@@ -88,6 +88,8 @@ class Metadata:
 def _argv(target: Target) -> list[str]:
     argv = [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "--no-input"]
     argv += ["install", "--dry-run", "--ignore-installed", "--no-deps", "--quiet"]
+    # It compares some wheels with the Python that it runs on itself.
+    argv += ["--ignore-requires-python"]
     # pip takes wheels of another platform only for a folder, into which a dry run writes nothing.
     argv += ["--target", "nowhere", "--report", _REPORT, "--only-binary", ":all:"]
     argv += ["--python-version", target.python.version]

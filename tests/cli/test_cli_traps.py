@@ -38,6 +38,7 @@ class Trap:
     given: str = ""
     process: str = ""
     keeps: str = ""
+    images: bool = False
 
     def place(self, root: Path) -> str:
         """How the message begins; "" where it is about no line."""
@@ -67,7 +68,8 @@ def trapped(request: pytest.FixtureRequest, tmp_path: Path) -> Checkout:
     """A checkout with as much as the command of the trap needs."""
     trap: Trap = request.getfixturevalue("trap")
     if trap.run.command.startswith(_WITHOUT_IMAGES) and not trap.process:
-        return copy(_FILES, ROOT, tmp_path / "checkout")
+        files = (*_FILES, *["images"] * trap.images)
+        return copy(files, ROOT, tmp_path / "checkout")
     made: Checkout = request.getfixturevalue("installed" if trap.process else "checkout")
     return made
 
