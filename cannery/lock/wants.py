@@ -7,7 +7,6 @@ kept. pip reads the metadata alone where the index has it apart (PEP 658).
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from packaging.specifiers import InvalidSpecifier
 
 from cannery.common import console
 from cannery.common.model import Target
+from cannery.common.outside import parse_json
 from cannery.common.package_index import PackageIndex
 from cannery.common.process import run
 from cannery.common.specifiers import applies, normal_name, parse_requirement
@@ -106,7 +106,7 @@ def _reported(text: str) -> dict[str, _Metadata]:
             requires=tuple(map(str, each["metadata"].get("requires_dist", ()))),
             python=str(each["metadata"].get("requires_python") or ""),
         )
-        for each in json.loads(text)["install"]
+        for each in parse_json(text)["install"]
     }
 
 
