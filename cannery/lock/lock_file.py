@@ -310,7 +310,8 @@ def check_lock(target: Target, lock: Lock) -> None:
 def contradictions(target: Target, lock: Lock) -> list[Problem]:
     """Where the target has another version of something than one of its locked wheels wants.
 
-    A wheel that is locked in another version than the target names by now says nothing.
+    A wheel that is locked in another version than the target names by now says nothing, nor one
+    that the target takes in any version, because the next lock finds one that fits.
     """
     asked: dict[str, list[str]] = {}
     for text in (text for texts in requirement_groups(target).values() for text in texts):
@@ -331,7 +332,8 @@ def contradictions(target: Target, lock: Lock) -> list[Problem]:
 
 
 def _is_asked(wheel: LockedWheel, texts: Sequence[str]) -> bool:
-    return bool(texts) and all(admits(text, wheel.version) for text in texts)
+    is_bounded = any(parse_requirement(text).specifier for text in texts)
+    return is_bounded and all(admits(text, wheel.version) for text in texts)
 
 
 def _other(target: Target, want: Requirement, asked: Mapping[str, Sequence[str]]) -> str:

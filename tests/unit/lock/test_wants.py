@@ -173,13 +173,22 @@ def test_what_contradicts_a_target(
         assert problem.fix.endswith("then run 'python build.py lock --target served'.")
 
 
+def test_a_wheel_of_any_version_says_nothing_because_the_next_lock_finds_one_that_fits(
+    target: Target,
+) -> None:
+    text = with_line("accelerate", "python>=3.10 numpy>=2")
+    bounded = replace(target, application=None, requirements=("accelerate>=0.34",))
+    assert len(contradictions(bounded, parse_lock(text))) == 2
+    assert contradictions(replace(bounded, requirements=("accelerate",)), parse_lock(text)) == []
+
+
 def test_a_wheel_that_the_target_names_no_more_says_nothing(target: Target) -> None:
     text = with_line("torch-npu", "torch==2.4.0", {**VERSIONS, "torch-npu": "2.4.0"})
     assert contradictions(target, parse_lock(text)) == []
 
 
 def test_torch_from_a_file_is_a_version_too(target: Target) -> None:
-    text = with_line("tqdm", "torch>=2.5")
+    text = with_line("torch-npu", "torch>=2.5")
     assert len(contradictions(target, parse_lock(text))) == 1
     assert contradictions(replace(target, torch="2.5.0"), parse_lock(text)) == []
 
