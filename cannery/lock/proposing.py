@@ -150,7 +150,7 @@ class _Locks:
         console.say(f"resolving the packages of {target.id}")
         try:
             text = lock_target(project, target, (), source)
-            made = {project.lock(target): self._metadata.added(target, text)}
+            made = {project.lock(target): self._metadata.added(target, text, None)}
             if target.built_wheels:
                 path = project.build_requirements_lock(target)
                 made[path] = lock_build_requirements(project, target, (), source)

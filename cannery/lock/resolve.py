@@ -94,7 +94,8 @@ def write_locks(
         console.say(f"resolving the packages of {target.id} ({number} of {len(targets)})")
         try:
             text = lock_target(project, target, upgrade, source)
-            texts[project.lock(target)] = metadata.added(target, text)
+            path = project.lock(target)
+            texts[path] = metadata.added(target, text, before[path])
             if target.built_wheels:
                 path = project.build_requirements_lock(target)
                 texts[path] = lock_build_requirements(project, target, upgrade, source)

@@ -47,17 +47,18 @@ class Metadata:
         self._source = source
         self._known: dict[str, _Metadata] = {}
 
-    def added(self, target: Target, text: str) -> str:
+    def added(self, target: Target, text: str, before: str | None) -> str:
         """The lock ``text`` of ``target`` with what the wheels that it names want.
 
-        A lock whose wheels cannot be asked stays without it, and that is said.
+        If the index cannot be asked, that is said, and a wheel keeps what ``before``, the earlier
+        lock, has of it.
         """
         named = [wheel for wheel in parse_lock(text).wheels if wheel.groups]
         wheels = [each for each in named if each.file_names[0].endswith(".whl")]
         lacking = [each for each in wheels if each.file_names[0] not in self._known]
         if lacking and (why := self._ask(target, lacking)):
             console.say(f"{target.id}: the metadata of its wheels could not be read: {why}")
-            return text
+            return with_wants(text, _kept(named, before or ""))
         names = {each.name for each in named} | ({"torch"} if target.torch_wheel else set())
         wants = {
             each.name: _wanted(self._known[each.file_names[0]], target, names) for each in wheels
@@ -83,6 +84,12 @@ class Metadata:
         for wheel in wheels:
             self._known[wheel.file_names[0]] = found.get(wheel.name, _Metadata())
         return ""
+
+
+def _kept(wheels: Iterable[LockedWheel], before: str) -> dict[str, Sequence[str]]:
+    """What the lock ``before`` has of those ``wheels`` that are in it with the same file."""
+    old = {each.file_names: each.wants for each in parse_lock(before).wheels}
+    return {each.name: old.get(each.file_names, ()) for each in wheels}
 
 
 def _argv(target: Target) -> list[str]:

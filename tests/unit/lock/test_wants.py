@@ -90,7 +90,7 @@ def test_what_wheels_want_of_what_the_target_names(pip: Pip, target: Target) -> 
         "accelerate": {"requires_dist": ['tqdm>=4; python_version < "3"', "torch==2.3.1+cpu", "?"]},
         "tqdm": {"requires_dist": ["torch"]},
     }
-    text = Metadata(INDEX).added(target, lock_text())
+    text = Metadata(INDEX).added(target, lock_text(), None)
     assert wanted(text) == {
         "torch-npu": ("python>=3.8", "numpy<2,>=1.17", "torch==2.3.1"),
         "accelerate": ("torch==2.3.1",),
@@ -101,11 +101,11 @@ def test_what_wheels_want_of_what_the_target_names(pip: Pip, target: Target) -> 
 
 def test_each_wheel_is_asked_for_once_and_no_sdist(pip: Pip, target: Target) -> None:
     metadata = Metadata(INDEX)
-    metadata.added(target, lock_text(sdist="tqdm"))
+    metadata.added(target, lock_text(sdist="tqdm"), None)
     assert pip.asked == [
         ["numpy==1.26.4", "torch==2.3.1", "torch-npu==2.3.1.post2", "accelerate==0.34.2"]
     ]
-    metadata.added(target, lock_text({**VERSIONS, "torch": "2.4.0"}, sdist="tqdm"))
+    metadata.added(target, lock_text({**VERSIONS, "torch": "2.4.0"}, sdist="tqdm"), None)
     assert pip.asked[1:] == [["torch==2.4.0"]]
     assert pip.argv[pip.argv.index("--python-version") + 1] == "3.9.2"
     assert "--platform=manylinux_2_31_aarch64" in pip.argv
@@ -130,7 +130,11 @@ def test_a_lock_is_kept_without_what_cannot_be_read(
 ) -> None:
     for name, value in answer.items():
         setattr(pip, name, value)
-    assert Metadata(INDEX).added(target, lock_text()) == lock_text()
+    assert Metadata(INDEX).added(target, lock_text(), None) == lock_text()
+    before = with_line("torch-npu", "torch==2.3.1")
+    assert Metadata(INDEX).added(target, lock_text(), before) == before
+    moved = lock_text({**VERSIONS, "torch-npu": "2.3.1.post4"})
+    assert Metadata(INDEX).added(target, moved, before) == moved
     assert (
         f"served: the metadata of its wheels could not be read: {said}" in capsys.readouterr().err
     )
