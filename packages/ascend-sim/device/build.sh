@@ -74,7 +74,6 @@ python3 "$here/gen_stubs.py" libascendcl <"$here/symbols.txt" >"$work/acl_stubs.
 python3 "$here/gen_stubs.py" libatb <"$here/symbols.txt" >"$work/atb_stubs.cpp"
 python3 "$here/gen_stubs.py" libhcom_opskernel_builder <"$here/symbols.txt" >"$work/hcom_stubs.cpp"
 python3 "$here/torch/gen_entries.py" >"$work/torch_entries.cpp"
-python3 "$here/gen_types.py" <"$here/aclnn/accepted_types_910b.txt" >"$work/accepted_types_table.cpp"
 
 # What most sources include, compiled once for all of them. ziglang starts with another compiler.
 precompiled=""
@@ -94,7 +93,7 @@ printf '%s\n' "$here/aclnn/matmul.cpp" "$here/aclnn/tensor.cpp" >"$work/fast"
 # The largest first, so that no processor is left with one of them at the end.
 # shellcheck disable=SC2010,SC2011,SC2086  # no name here has a space
 (cd "$work" && ls -S "$here"/aclnn/*.cpp "$here"/core/*.cpp "$here"/runtime/*.cpp \
-  "$here"/hccl/*.cpp "$here"/torch/*.cpp "$here/hal/open_driver.cpp" acl_stubs.cpp torch_entries.cpp accepted_types_table.cpp |
+  "$here"/hccl/*.cpp "$here"/torch/*.cpp "$here/hal/open_driver.cpp" acl_stubs.cpp torch_entries.cpp |
   grep -v -x -F -f fast | xargs -n 1 -P "$(getconf _NPROCESSORS_ONLN)" $compiler $flags $precompiled -c)
 
 # The graph engine has the older C++ ABI, for which the precompiled headers are not.

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ascend_sim.command.errors import UsageError
+from ascend_sim.packages.packer.chips import accepted_types, load_chip, types_file
 
 SOURCE = Path(__file__).parents[2] / "device"
-KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend910b"
+KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel"
 LIBRARY = "toolkit/lib64/libascendcl.so"
 FOLDERS = ("toolkit/lib64", "nnal/cxx_abi_1")
 """Of libraries. The wheels of torch that are run here have the newer C++ ABI."""
@@ -34,7 +35,9 @@ def built(out: Path) -> Path:
     return out
 
 
-def environment(device: Path, folder: Path, cann: str = CANN) -> dict[str, str]:
+def environment(
+    device: Path, folder: Path, cann: str = CANN, chip: str = "910b"
+) -> dict[str, str]:
     """The environment of a process that uses `device` as CANN `cann`; its files go into `folder`.
 
     Raises:
@@ -46,9 +49,12 @@ def environment(device: Path, folder: Path, cann: str = CANN) -> dict[str, str]:
         )
     driver = folder / "driver"
     shutil.copytree(device / "driver", driver, dirs_exist_ok=True)
-    (driver / "simulated_devices.conf").write_text("count=8\nname=910B3\nhbm_mb=65536\n")
+    facts = load_chip(chip)
+    (driver / "simulated_devices.conf").write_text(facts.settings(count=8))
     (driver / "version.info").write_text("Version=24.1.rc3-sim\n")
-    (folder / KERNELS).mkdir(parents=True, exist_ok=True)
+    kernels = folder / KERNELS / facts.kernels
+    kernels.mkdir(parents=True, exist_ok=True)
+    (kernels / "accepted_types").write_text(types_file(accepted_types(chip)))
     info = folder / f"{platform.machine()}-linux" / "ascend_toolkit_install.info"
     for needed in (info.parent, folder / "runtime", folder / "compiler"):
         needed.mkdir(exist_ok=True)

@@ -1,15 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "accepted_types.h"
 
-#include <cstring>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "../runtime/devices.h"
+#include "entry.h"
 #include "tensor.h"
 
 namespace npusim {
 namespace {
+
+struct Accepted {
+  size_t place;  // the number of the argument
+  std::string name;
+  uint64_t types;  // a bit for each aclDataType
+  std::string document;
+};
+using Known = std::unordered_map<std::string, std::vector<Accepted>>;
+
+// A parameter a line: the operator, the place, its name, the types and the document.
+Known readKnown() {
+  Known known;
+  std::ifstream file(kernelDirectory() + "/accepted_types");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    Accepted each;
+    words >> name >> each.place >> each.name >> std::hex >> each.types >> each.document;
+    known[name].push_back(each);
+  }
+  return known;
+}
 
 const char* nameOfType(int code) {
   static const std::unordered_map<int, const char*> names = {
@@ -17,7 +42,8 @@ const char* nameOfType(int code) {
       {4, "uint8"},       {6, "int16"},          {7, "uint16"},       {8, "uint32"},
       {9, "int64"},       {10, "uint64"},        {11, "float64"},     {12, "bool"},
       {16, "complex64"},  {17, "complex128"},    {27, "bfloat16"},    {29, "int4"},
-      {33, "complex32"},  {35, "float8_e5m2"},   {36, "float8_e4m3fn"}, {37, "float8_e8m0fnu"}};
+      {33, "complex32"},  {34, "hifloat8"},   {35, "float8_e5m2"}, {36, "float8_e4m3fn"},
+      {37, "float8_e8m0fnu"}, {40, "float4_e2m1"}, {41, "float4_e1m2"}};
   const auto found = names.find(code);
   return found == names.end() ? "another type" : found->second;
 }
@@ -30,53 +56,38 @@ std::string list(uint64_t types) {
   return text;
 }
 
-void requireAccepted(const AcceptedTypes& row, const Tensor& tensor) {
+void requireAccepted(const char* name, const Accepted& row, const Tensor& tensor) {
   const int code = static_cast<int>(tensor.dtype);
   // op-plugin passes an empty tensor where there is none.
   if (code < 0 || code > 63 || (row.types >> code & 1) != 0 || tensor.size() == 0) return;
-  throw Error(kAclnnInvalidParam, std::string("aclnn") + row.name + ": " + row.parameter + " is " +
+  throw Error(kAclnnInvalidParam, std::string("aclnn") + name + ": " + row.name + " is " +
                                       nameOfType(code) + ", and " + socName() + " takes " +
                                       list(row.types) + " (" + row.document +
                                       "). NPUSIM_LENIENT=1 lets it pass here");
 }
 
-void requireAccepted(const AcceptedTypes& row, void* handle) {
-  if (isHandle(handle, Kind::Tensor)) return requireAccepted(row, *opened<Tensor>(handle));
+void requireAccepted(const char* name, const Accepted& row, void* handle) {
+  if (isHandle(handle, Kind::Tensor)) return requireAccepted(name, row, *opened<Tensor>(handle));
   if (!isHandle(handle, Kind::TensorList)) return;
   const auto list = opened<TensorList>(handle);
   for (const auto& item : list->items) {
-    if (item != nullptr) requireAccepted(row, *item);
+    if (item != nullptr) requireAccepted(name, row, *item);
   }
-}
-
-bool isTold() {
-  static const bool told = socName().rfind("Ascend910B", 0) == 0 && !isLenient();
-  return told;
 }
 
 }  // namespace
 
-const AcceptedTypes* acceptedTypesOf(const char* name) {
-  static const auto* all = [] {
-    auto* rows = new std::unordered_map<std::string, const AcceptedTypes*>;
-    for (int i = 0; i < accepted_types_count; ++i) {
-      rows->emplace(accepted_types[i].name, &accepted_types[i]);
-    }
-    return rows;
-  }();
-  const auto found = all->find(name);
-  return found == all->end() ? nullptr : found->second;
-}
-
-int checkTypes(const AcceptedTypes* known, const RawArgument* arguments, size_t count) noexcept {
-  if (known == nullptr || !isTold()) return kSuccess;
+int checkTypes(const char* name, const RawArgument* arguments, size_t count) noexcept {
   return guarded([&] {
-    const AcceptedTypes* end = accepted_types + accepted_types_count;
-    for (auto* row = known; row != end && std::strcmp(row->name, known->name) == 0; ++row) {
-      if (row->place >= count) continue;
-      const RawArgument& argument = arguments[row->place];
+    requireKernels();
+    static const Known* known = new Known(isLenient() ? Known() : readKnown());
+    const auto found = known->find(name);
+    if (found == known->end()) return;
+    for (const Accepted& each : found->second) {
+      if (each.place >= count) continue;
+      const RawArgument& argument = arguments[each.place];
       if (argument.type != RawArgument::Type::Pointer || argument.pointer == nullptr) continue;
-      requireAccepted(*row, argument.pointer);
+      requireAccepted(name, each, argument.pointer);
     }
   });
 }

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <utility>
 
 #include "../runtime/device_faults.h"
 #include "../runtime/devices.h"
@@ -18,27 +17,6 @@ namespace {
 bool isDirectory(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-// Directory names of the vendor's kernel packages; the first prefix that fits counts.
-std::string kernelFamily(const std::string& soc) {
-  static const std::pair<const char*, const char*> families[] = {
-      {"Ascend910B", "ascend910b"}, {"Ascend910_93", "ascend910_93"}, {"Ascend310P", "ascend310p"},
-      {"Ascend310B", "ascend310b"}, {"Ascend910", "ascend910"},
-  };
-  for (const auto& [prefix, family] : families) {
-    if (soc.rfind(prefix, 0) == 0) return family;
-  }
-  return "unknown-soc";
-}
-
-std::string kernelDirectory() {
-  const char* opp = std::getenv("ASCEND_OPP_PATH");
-  if (opp == nullptr || *opp == '\0') {
-    throw Error(kAclnnNoKernelPackage, "ASCEND_OPP_PATH is not set: no operator kernels for " +
-                                           socName() + ": source set_env.sh");
-  }
-  return std::string(opp) + "/built-in/op_impl/ai_core/tbe/kernel/" + kernelFamily(socName());
 }
 
 using Arguments = std::vector<Argument>;
@@ -72,7 +50,6 @@ void run(const Operation& operation, const Arguments& arguments) {
 
 void planHere(const Operation& operation, const RawArgument* given, uint64_t* workspace,
               void** executor) {
-  requireKernels();
   const Arguments arguments = kept(operation.signature, given);
   (void)held(operation.signature, arguments, &Parameter::hold);
   npusim::given(workspace) = 0;
@@ -91,16 +68,25 @@ void planHere(const Operation& operation, const RawArgument* given, uint64_t* wo
 }  // namespace
 
 Operation::Operation(const char* name, Function function, const Signature& signature)
-    : name(name), function(function), signature(signature), accepted(acceptedTypesOf(name)) {}
+    : name(name), function(function), signature(signature) {}
 
 int plan(const Operation& operation, const RawArgument* arguments, uint64_t* workspace,
          void** executor) noexcept {
   const size_t count = operation.signature.count;
-  int code = checkTypes(operation.accepted, arguments, count);
+  int code = checkTypes(operation.name, arguments, count);
   if (code == kSuccess) code = checkPromotion(operation.name, arguments, count);
   if (code != kSuccess) return code;
   if (insteadByTorch(operation.name, arguments, count, workspace, executor, code)) return code;
   return guarded([&] { planHere(operation, arguments, workspace, executor); });
+}
+
+std::string kernelDirectory() {
+  const char* opp = std::getenv("ASCEND_OPP_PATH");
+  if (opp == nullptr || *opp == '\0') {
+    throw Error(kAclnnNoKernelPackage, "ASCEND_OPP_PATH is not set: no operator kernels for " +
+                                           socName() + ": source set_env.sh");
+  }
+  return std::string(opp) + "/built-in/op_impl/ai_core/tbe/kernel/" + chip().kernels;
 }
 
 void requireKernels() {

@@ -32,6 +32,7 @@ struct Executor {
 };
 
 void requireKernels();  // throws when the operator kernels are not installed
+std::string kernelDirectory();  // of the chip; throws where no variable tells it
 int execute(const char* name, void* executor, Stream stream) noexcept;
 
 template <class Object>
@@ -147,7 +148,6 @@ struct Operation {
   const char* name;
   Function function;
   const Signature& signature;
-  const AcceptedTypes* accepted;
 };
 
 int plan(const Operation& operation, const RawArgument* arguments, uint64_t* workspace,

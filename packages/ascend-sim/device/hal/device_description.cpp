@@ -5,9 +5,13 @@
 #include <sys/stat.h>
 
 #include <cstdio>
+#include <cstring>
 #include <fstream>
+#include <map>
 #include <set>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "../core/fault.h"
 #include "usage.h"
@@ -34,24 +38,56 @@ uint64_t wholeNumber(const std::string& key, const std::string& text) {
   return std::stoull(text);
 }
 
+// The places of a chip's texts, each with its size, and of its numbers.
+std::map<std::string, std::pair<char*, size_t>> textsOf(ChipFacts& chip) {
+  return {{"name", {chip.name, sizeof chip.name}},
+          {"shown", {chip.shown, sizeof chip.shown}},
+          {"memory", {chip.memory, sizeof chip.memory}},
+          {"kernels", {chip.kernels, sizeof chip.kernels}},
+          {"lacks", {chip.lacks, sizeof chip.lacks}},
+          {"reduces", {chip.reduces, sizeof chip.reduces}}};
+}
+
+std::map<std::string, uint32_t*> numbersOf(DeviceDescription& devices) {
+  ChipFacts& chip = devices.chip;
+  return {{"count", &devices.count},
+          {"chips_per_card", &chip.chips_per_card},
+          {"processes_per_chip", &chip.processes_per_chip},
+          {"cube_cores", &chip.cube_cores},
+          {"vector_cores", &chip.vector_cores},
+          {"cache_mb", &chip.cache_mb},
+          {"architecture", &chip.architecture}};
+}
+
+const std::set<std::string> kMayBeEmpty = {"lacks", "reduces"};
+
 void assign(DeviceDescription& devices, const std::string& key, const std::string& value) {
-  if (key == "count") {
-    devices.count = static_cast<uint32_t>(wholeNumber(key, value));
+  const auto texts = textsOf(devices.chip);
+  const auto numbers = numbersOf(devices);
+  if (const auto text = texts.find(key); text != texts.end()) {
+    const auto [place, size] = text->second;
+    if (value.size() < size && (!value.empty() || kMayBeEmpty.count(key) != 0)) {
+      std::memcpy(place, value.c_str(), value.size() + 1);
+      return;
+    }
+  } else if (const auto number = numbers.find(key); number != numbers.end()) {
+    *number->second = static_cast<uint32_t>(wholeNumber(key, value));
     if (devices.count > kMostDevices) throw std::runtime_error("count is above 64");
-  } else if (key == "name" && !value.empty() && value.size() < 32) {
-    devices.name = value;
-  } else if (key == "hbm_mb") {
-    devices.hbm_mb = wholeNumber(key, value);
-  } else {
-    throw std::runtime_error("cannot use '" + key + "=" + value + "'");
+    return;
+  } else if (key == "memory_mb") {
+    devices.memory_mb = wholeNumber(key, value);
+    return;
   }
+  throw std::runtime_error("cannot use '" + key + "=" + value + "'");
 }
 
 DeviceDescription parse(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot be read");
   DeviceDescription devices;
-  std::set<std::string> missing = {"count", "name", "hbm_mb"};
+  std::set<std::string> missing = {"memory_mb"};
+  for (const auto& [key, place] : textsOf(devices.chip)) missing.insert(key);
+  for (const auto& [key, place] : numbersOf(devices)) missing.insert(key);
   std::string line;
   while (std::getline(file, line)) {
     if (line.empty() || line[0] == '#') continue;

@@ -4,14 +4,15 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+
+#include "driver_api.h"
 
 namespace npusim {
 
 struct DeviceDescription {
   uint32_t count = 0;
-  std::string name;
-  uint64_t hbm_mb = 0;
+  ChipFacts chip{};
+  uint64_t memory_mb = 0;  // of one device
   uint64_t host = 0;  // tells this simulated host from others
 };
 

@@ -20,6 +20,8 @@ bool known(uint32_t device) { return device < describedDevices().count; }
 
 NPUSIM_API uint32_t npusim_driver_protocol() { return kDriverProtocol; }
 
+NPUSIM_API const ChipFacts* npusim_driver_chip() { return &describedDevices().chip; }
+
 NPUSIM_API uint64_t npusim_driver_host() { return describedDevices().host; }
 
 NPUSIM_API uint32_t npusim_driver_users(uint32_t device, ProcessUsage* users, uint32_t most) {
@@ -51,7 +53,7 @@ NPUSIM_API int32_t halGetChipInfo(uint32_t device, ChipInfo* info) {
   if (info == nullptr) return kDriverInvalidValue;
   if (!known(device)) return kDriverInvalidDevice;
   std::snprintf(info->type, sizeof info->type, "Ascend");
-  std::snprintf(info->name, sizeof info->name, "%s", describedDevices().name.c_str());
+  std::snprintf(info->name, sizeof info->name, "%s", describedDevices().chip.name);
   std::snprintf(info->version, sizeof info->version, "V1");
   return kDriverOk;
 }
@@ -59,7 +61,7 @@ NPUSIM_API int32_t halGetChipInfo(uint32_t device, ChipInfo* info) {
 NPUSIM_API int32_t halMemGetInfo(uint32_t device, uint32_t type, DriverMemoryInfo* info) {
   if (info == nullptr || type != kDriverMemoryHbm) return kDriverInvalidValue;
   if (!known(device)) return kDriverInvalidDevice;
-  info->total = describedDevices().hbm_mb << 20;
+  info->total = describedDevices().memory_mb << 20;
   uint64_t used = 0;
   for (const ProcessUsage& user : usersOf(describedDevices().host, device)) used += user.bytes;
   info->free = info->total - std::min(used, info->total);

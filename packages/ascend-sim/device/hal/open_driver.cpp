@@ -45,7 +45,8 @@ std::optional<Driver> openDriver(const std::string& user) {
                 functionOf<GetChipInfo>(library, "halGetChipInfo"),
                 functionOf<GetMemoryInfo>(library, "halMemGetInfo"),
                 functionOf<GetHostIdentity>(library, "npusim_driver_host"),
-                functionOf<GetUsers>(library, "npusim_driver_users")};
+                functionOf<GetUsers>(library, "npusim_driver_users"),
+                functionOf<GetChipFacts>(library, "npusim_driver_chip")};
 }
 
 }  // namespace npusim

@@ -16,6 +16,7 @@ struct Driver {
   GetMemoryInfo memory_info;
   GetHostIdentity host_identity;
   GetUsers users;
+  GetChipFacts chip_facts;
 };
 
 // A driver library that was found and is not used; the message says why, and what to do.

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "../runtime/devices.h"
 #include "communicator.h"
 #include "group_calls.h"
 #include "reduction.h"
@@ -13,9 +14,15 @@ namespace {
 
 constexpr int kNoReduction = -1, kNoRoot = -1;
 
+void requireCollective(const char* name) {
+  if (!isNamed(chip().lacks, name)) return;
+  throw Error(kHcclNotSupported, std::string("Hccl") + name + " is not supported on " + socName());
+}
+
 template <class Operation>
-int operate(void* comm, Stream stream, Operation&& operation) {
+int operate(const char* name, void* comm, Stream stream, Operation&& operation) {
   return guarded([&] {
+    requireCollective(name);
     opened<Communicator>(comm);
     issue(stream, [=] { operation(*opened<Communicator>(comm)); });
   });
@@ -72,14 +79,14 @@ std::vector<uint64_t> placesOf(const std::vector<uint64_t>& counts) {
 }  // namespace
 
 NPUSIM_API int HcclBarrier(void* comm, Stream stream) {
-  return operate(comm, stream, [=](Communicator& group) {
+  return operate("Barrier", comm, stream, [=](Communicator& group) {
     group.exchange({"Barrier", 0, 0, kNoReduction, kNoRoot}, nullptr, 0, nullptr);
   });
 }
 
 NPUSIM_API int HcclAllReduce(void* send, void* receive, uint64_t count, int type, int reduction,
                              void* comm, Stream stream) {
-  return operate(comm, stream, [=](Communicator& group) {
+  return operate("AllReduce", comm, stream, [=](Communicator& group) {
     reduceInto(group, {"AllReduce", count, type, reduction, kNoRoot}, send, receive, count,
                {0, count});
   });
@@ -87,7 +94,7 @@ NPUSIM_API int HcclAllReduce(void* send, void* receive, uint64_t count, int type
 
 NPUSIM_API int HcclReduce(void* send, void* receive, uint64_t count, int type, int reduction,
                           uint32_t root, void* comm, Stream stream) {
-  return operate(comm, stream, [=](Communicator& group) {
+  return operate("Reduce", comm, stream, [=](Communicator& group) {
     reduceInto(group, {"Reduce", count, type, reduction, static_cast<int32_t>(root)}, send,
                receive, count, {0, group.rank() == root ? count : 0});
   });
@@ -95,7 +102,7 @@ NPUSIM_API int HcclReduce(void* send, void* receive, uint64_t count, int type, i
 
 NPUSIM_API int HcclReduceScatter(void* send, void* receive, uint64_t count, int type,
                                  int reduction, void* comm, Stream stream) {
-  return operate(comm, stream, [=](Communicator& group) {
+  return operate("ReduceScatter", comm, stream, [=](Communicator& group) {
     reduceInto(group, {"ReduceScatter", count, type, reduction, kNoRoot}, send, receive,
                times(count, group), {count * group.rank(), count});
   });
@@ -105,6 +112,7 @@ NPUSIM_API int HcclReduceScatterV(void* send, const void* counts, const void* pl
                                   void* receive, uint64_t count, int type, int reduction,
                                   void* comm, Stream stream) {
   return guarded([&] {
+    requireCollective("ReduceScatterV");
     const auto held = opened<Communicator>(comm);
     const Communicator& group = *held;
     const auto sizes = copied(counts, group), starts = copied(places, group);
@@ -124,7 +132,7 @@ NPUSIM_API int HcclReduceScatterV(void* send, const void* counts, const void* pl
 
 NPUSIM_API int HcclAllGather(void* send, void* receive, uint64_t count, int type, void* comm,
                              Stream stream) {
-  return operate(comm, stream, [=](Communicator& group) {
+  return operate("AllGather", comm, stream, [=](Communicator& group) {
     const size_t size = bytesOf(count, type);
     requireBuffer(send, size);
     requireBuffer(receive, bytesOf(times(count, group), type));
@@ -138,6 +146,7 @@ NPUSIM_API int HcclAllGather(void* send, void* receive, uint64_t count, int type
 NPUSIM_API int HcclAllGatherV(void* send, uint64_t count, void* receive, const void* counts,
                               const void* places, int type, void* comm, Stream stream) {
   return guarded([&] {
+    requireCollective("AllGatherV");
     const auto held = opened<Communicator>(comm);
     const Communicator& group = *held;
     const auto own = equalCounts(count, group.ranks());
@@ -149,7 +158,7 @@ NPUSIM_API int HcclAllGatherV(void* send, uint64_t count, void* receive, const v
 
 NPUSIM_API int HcclBroadcast(void* buffer, uint64_t count, int type, uint32_t root, void* comm,
                              Stream stream) {
-  return operate(comm, stream, [=](Communicator& group) {
+  return operate("Broadcast", comm, stream, [=](Communicator& group) {
     const bool is_root = group.rank() == root;
     requireBuffer(buffer, bytesOf(count, type));
     group.exchange({"Broadcast", count, type, kNoReduction, static_cast<int32_t>(root)},
@@ -162,7 +171,7 @@ NPUSIM_API int HcclBroadcast(void* buffer, uint64_t count, int type, uint32_t ro
 
 NPUSIM_API int HcclScatter(void* send, void* receive, uint64_t count, int type, uint32_t root,
                            void* comm, Stream stream) {
-  return operate(comm, stream, [=](Communicator& group) {
+  return operate("Scatter", comm, stream, [=](Communicator& group) {
     const auto counts = equalCounts(count, group.rank() == root ? group.ranks() : 0);
     group.transfer(partsOf(send, counts, placesOf(counts), type),
                    {partOf(root, receive, count, type)});
@@ -172,7 +181,7 @@ NPUSIM_API int HcclScatter(void* send, void* receive, uint64_t count, int type, 
 NPUSIM_API int HcclAlltoAll(const void* send, uint64_t send_count, int send_type,
                             const void* receive, uint64_t receive_count, int receive_type,
                             void* comm, Stream stream) {
-  return operate(comm, stream, [=](Communicator& group) {
+  return operate("AlltoAll", comm, stream, [=](Communicator& group) {
     const auto out = equalCounts(send_count, group.ranks());
     const auto in = equalCounts(receive_count, group.ranks());
     group.transfer(partsOf(send, out, placesOf(out), send_type),

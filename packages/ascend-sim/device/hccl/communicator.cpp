@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "../core/fault.h"
+#include "../runtime/devices.h"
 #include "reduction.h"
 
 namespace npusim {
@@ -32,6 +33,9 @@ uint64_t processToken() {
   return token;
 }
 
+// Whether the chip serves one process of a group only.
+bool servesOne() { return chip().processes_per_chip == 1; }
+
 void pause(int polls) {
   const timespec nap{0, polls < 2000 ? 20000 : 500000};
   polls < kPollsBeforeSleep ? static_cast<void>(sched_yield())
@@ -45,6 +49,7 @@ struct Communicator::Shared {
   struct Member {
     std::atomic<uint64_t> process;
     std::atomic<uint32_t> joined, left;
+    int32_t device;                 // its id on the host
     std::atomic<uint32_t> arrived;  // how many barriers this rank has reached
     char name[32];                  // and the other fields of its Call
     uint64_t count;
@@ -71,22 +76,34 @@ size_t Communicator::bytesFor(uint32_t ranks) {
 }
 
 Communicator::Communicator(std::shared_ptr<SharedMemory> memory, const std::string& name,
-                           uint32_t ranks, uint32_t rank)
+                           uint32_t ranks, uint32_t rank, int32_t device)
     : name_(name), ranks_(ranks), rank_(rank), memory_(std::move(memory)),
       shared_(static_cast<Shared*>(memory_->data())) {
   memory_->lock(rank_);
   shared_->members[rank_].process = processToken();
+  shared_->members[rank_].device = device;
   shared_->members[rank_].joined = 1;
 }
 
 Communicator::Communicator(const std::string& name, uint32_t ranks, uint32_t rank)
-    : Communicator(SharedMemory::meet(name, ranks, rank, bytesFor(ranks)), name, ranks, rank) {
+    : Communicator(SharedMemory::meet(name, ranks, rank, bytesFor(ranks)), name, ranks, rank,
+                   servesOne() ? physicalDevice(currentDevice()) : 0) {
   waitUntil(
       [&] {
         return std::all_of(shared_->members, shared_->members + ranks_,
                            [](const Shared::Member& member) { return member.joined != 0; });
       },
       [&](uint32_t) { return false; }, connectTimeout(), "all ranks to join");
+  requireOwnChips();
+}
+
+void Communicator::requireOwnChips() const {
+  for (uint32_t rank = 0; rank < ranks_ && servesOne(); ++rank) {
+    if (rank == rank_ || shared_->members[rank].device != shared_->members[rank_].device) continue;
+    throw Error(kHcclNotSupported, name_ + ": ranks " + std::to_string(rank) + " and " +
+                                       std::to_string(rank_) + " use the same device, and " +
+                                       socName() + " does not serve two processes of a group");
+  }
 }
 
 std::vector<std::unique_ptr<Communicator>> Communicator::ofOneProcess(const std::string& name,
@@ -94,7 +111,7 @@ std::vector<std::unique_ptr<Communicator>> Communicator::ofOneProcess(const std:
   auto memory = SharedMemory::create(bytesFor(ranks));
   std::vector<std::unique_ptr<Communicator>> group;
   for (uint32_t rank = 0; rank < ranks; ++rank) {
-    group.emplace_back(new Communicator(memory, name, ranks, rank));
+    group.emplace_back(new Communicator(memory, name, ranks, rank, 0));
   }
   return group;
 }

@@ -66,9 +66,9 @@ class Communicator {
   struct Shared;
   struct Progress;
   Communicator(std::shared_ptr<SharedMemory> memory, const std::string& name, uint32_t ranks,
-               uint32_t rank);
+               uint32_t rank, int32_t device);
   static size_t bytesFor(uint32_t ranks);
-  void join();
+  void requireOwnChips() const;
   void barrier(const char* what);
   void requireSame(const Call& call) const;
   void waitUntil(const std::function<bool()>& condition, const std::function<bool(uint32_t)>& needs,

@@ -2,6 +2,7 @@
 #include "reduction.h"
 
 #include "../aclnn/arithmetic.h"
+#include "../runtime/devices.h"
 #include "../runtime/memory.h"
 
 namespace npusim {
@@ -39,6 +40,15 @@ Values<T> reduced(Communicator& group, const Call& call, const void* send, uint6
   return result;
 }
 
+void requireReducible(int hccl_type) {
+  static const char* names[] = {"int8",   "int16", "int32",  "float16", "float32", "int64",
+                                "uint64", "uint8", "uint16", "uint32",  "float64", "bfloat16"};
+  const char* reducible = chip().reduces;
+  if (*reducible == '\0' || isNamed(reducible, names[hccl_type])) return;
+  throw Error(kHcclNotSupported, std::string("HCCL does not reduce ") + names[hccl_type] + " on " +
+                                     socName() + ", which reduces " + reducible);
+}
+
 }  // namespace
 
 DataType elementTypeOf(int hccl_type) {
@@ -51,6 +61,10 @@ DataType elementTypeOf(int hccl_type) {
                 "HCCL data type " + std::to_string(hccl_type) + " is not simulated");
   }
   return types[hccl_type];
+}
+
+bool isNamed(const char* list, const char* name) {
+  return ("," + std::string(list) + ",").find("," + std::string(name) + ",") != std::string::npos;
 }
 
 size_t bytesOf(uint64_t count, int hccl_type) {
@@ -73,6 +87,7 @@ void reduceInto(Communicator& group, const Call& call, const void* send, void* r
     throw Error(kHcclParameter, "reduce operation " + std::to_string(call.reduction));
   }
   requireBuffer(send, bytesOf(count, call.type));
+  requireReducible(call.type);
   requireBuffer(receive, bytesOf(range.kept, call.type));
   Tensor out{elementTypeOf(call.type), {static_cast<int64_t>(range.kept)}, {1}, 0,
              static_cast<uint8_t*>(receive)};

@@ -9,6 +9,8 @@ namespace npusim {
 
 DataType elementTypeOf(int hccl_type);          // throws Error
 size_t bytesOf(uint64_t count, int hccl_type);  // throws Error
+// Whether a list, as "Broadcast,Reduce", has the name.
+bool isNamed(const char* list, const char* name);
 void requireBuffer(const void* buffer, size_t bytes);  // throws Error if it is not the device's
 
 // Reduces `count` elements of every rank and stores `kept` of them, from `first` on.

@@ -36,6 +36,7 @@ struct Context {
 struct Devices {
   std::vector<int32_t> physical;  // ids on the host of what this process sees
   std::string soc;
+  ChipFacts chip{};
   uint64_t memory = 0;
   uint64_t host = 0;
   GetMemoryInfo memory_info = nullptr;
@@ -78,17 +79,16 @@ std::vector<int32_t> visibleOf(uint32_t present) {
 Devices describedBy(const Driver& driver) {
   Devices devices;
   uint32_t present = 0;
-  ChipInfo chip{};
   DriverMemoryInfo memory{};
   if (driver.device_number(&present) != kDriverOk) return devices;
-  if (driver.chip_info(0, &chip) != kDriverOk) return devices;
   if (driver.memory_info(0, kDriverMemoryHbm, &memory) != kDriverOk) return devices;
   std::fputs(kNotice, stderr);
   if (isLenient()) std::fputs(kLenientNotice, stderr);
   devices.physical = visibleOf(present);
   devices.host = driver.host_identity();
   devices.memory_info = driver.memory_info;
-  devices.soc = std::string(chip.type) + chip.name;
+  devices.chip = *driver.chip_facts();
+  devices.soc = std::string("Ascend") + devices.chip.name;
   devices.memory = memory.total;
   return devices;
 }
@@ -170,6 +170,7 @@ bool isLenient() {
   return value != nullptr && std::string(value) == "1";
 }
 
+const ChipFacts& chip() { return all().chip; }
 const std::string& socName() { return all().soc; }
 
 uint64_t deviceMemory() {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "../hal/driver_api.h"
+
 namespace npusim {
 
 // Throws Error with `code` where there is a driver that is not the simulated one.
@@ -16,6 +18,7 @@ uint64_t hostIdentity();                  // as the driver tells it
 uint64_t freeOnDevice(int32_t device);    // bytes, less what any process uses
 void requireCard();  // throws Error when the card of this thread's device is lost
 bool isLenient();      // whether data types pass that an NPU refuses (NPUSIM_LENIENT=1)
+const ChipFacts& chip();  // empty without a device
 const std::string& socName();  // "Ascend910B3"; empty without a device
 uint64_t deviceMemory();       // bytes of one device that can be used
 int32_t currentDevice();  // of this thread; throws before the first aclrtSetDevice

@@ -24,8 +24,14 @@ constexpr size_t kMostSettingsBytes = size_t{1} << 16;
 std::atomic<bool> initialised{false};
 std::mutex options_mutex;
 
+// What this chip lacks and later ones have: bfloat16, and infinities in float16
+// (support_bf16 and support_inf_nan of platform_config, hicann/runtime). CANN compiles its
+// operators when they are called (kJitCompileEnabledByArch in op_compiler.cpp, hicann/ge).
+bool isFirstGeneration() { return chip().architecture == 1001 || chip().architecture == 2002; }
+
 std::map<int, std::string>& compileOptions() {
-  static auto* options = new std::map<int, std::string>{{kOptionJitCompile, "disable"}};
+  static auto* options = new std::map<int, std::string>{
+      {kOptionJitCompile, isFirstGeneration() ? "enable" : "disable"}};
   return *options;
 }
 
@@ -79,10 +85,10 @@ NPUSIM_API int aclGetCompileopt(int option, char* value, size_t length) {
   return kSuccess;
 }
 
-// Attributes: 0 infinities and NaN are kept, 1 bfloat16, 2 JIT compilation (off).
+// Attributes: 0 infinities and NaN are kept, 1 bfloat16, 2 kernels compiled beforehand (off).
 NPUSIM_API int aclGetCannAttribute(int attribute, int32_t* value) {
   if (value == nullptr || attribute < 0 || attribute > 2) return kInvalidParam;
-  *value = attribute != 2;
+  *value = attribute != 2 && !isFirstGeneration();
   return kSuccess;
 }
 

@@ -24,7 +24,7 @@ void eachChip(const Host& host, const Selection& selection, Show&& show) {
     if (selection.card >= 0 && card != static_cast<uint32_t>(selection.card)) continue;
     if (selection.chip < 0) {
       row("NPU ID", std::to_string(card));
-      row("Chip Count", std::to_string(host.chipsPerCard()));
+      row("Chip Count", std::to_string(host.chip.chips_per_card));
       std::puts("");
     }
     for (const Chip& chip : host.chips) {
@@ -36,13 +36,28 @@ void eachChip(const Host& host, const Selection& selection, Show&& show) {
   }
 }
 
-std::string pciDevice(const Host& host) { return host.two_chips ? "0xD803" : "0xD802"; }
+std::string pciDevice(const Host& host) {
+  switch (host.layout()) {
+    case Layout::Atlas: return host.chip.architecture == 1001 ? "0xD801" : "0xD802";
+    case Layout::AtlasA3: return "0xD803";
+    case Layout::Inference: return "0xD500";
+    default: return "NA";
+  }
+}
+
+// The rows of a 950 say what the chip is, and which of its models.
+void showNames(const Host& host) {
+  const std::string name = host.chip.name;
+  const size_t bar = name.find('_');
+  if (host.layout() == Layout::Ascend950 && bar != name.npos) row("NPU Name", name.substr(bar + 1));
+  row("Chip Name", host.chip.shown);
+}
 
 void showChipBoard(const Host& host, const Chip& chip) {
   row("NPU ID", std::to_string(chip.npu));
   row("Chip ID", std::to_string(chip.number));
   row("Chip Type", "Ascend");
-  row("Chip Name", host.shownName());
+  showNames(host);
   row("Chip Version", "V1");
   row("Board ID", "NA");
   row("PCB ID", "NA");
@@ -55,6 +70,7 @@ void showChipBoard(const Host& host, const Chip& chip) {
 void showCardBoard(const Host& host, const Chip& first) {
   row("NPU ID", std::to_string(first.npu));
   row("Product Name", "Simulated");
+  if (host.layout() == Layout::Ascend950) showNames(host);
   row("Model", "NA");
   row("Manufacturer", "NA");
   row("Serial Number", "NA");
@@ -71,7 +87,7 @@ void showCardBoard(const Host& host, const Chip& first) {
   row("PCI Device ID", pciDevice(host));
   row("Subsystem Vendor ID", "NA");
   row("Subsystem Device ID", "NA");
-  row("Chip Count", std::to_string(host.chipsPerCard()));
+  row("Chip Count", std::to_string(host.chip.chips_per_card));
   std::puts("");
 }
 
@@ -88,13 +104,13 @@ void showList(const Host& host) {
   for (uint32_t card : host.cards()) {
     std::puts("");
     row("NPU ID", std::to_string(card));
-    row("Chip Count", std::to_string(host.chipsPerCard()));
+    row("Chip Count", std::to_string(host.chip.chips_per_card));
   }
 }
 
 // Each card has a management unit too, which comes after its chips and has no logical id.
 void showMapping(const Host& host) {
-  const bool physical = host.two_chips;
+  const bool physical = host.layout() == Layout::AtlasA3;
   std::vector<std::string> header = {"NPU ID", "Chip ID", "Chip Logic ID"};
   if (physical) header.push_back("Chip Phy-ID");
   header.push_back("Chip Name");
@@ -105,10 +121,10 @@ void showMapping(const Host& host) {
     const std::string card = std::to_string(chip.npu);
     std::vector<std::string> cells = {card, std::to_string(chip.number), std::to_string(logical++)};
     if (physical) cells.push_back(std::to_string(chip.physical));
-    cells.push_back(physical ? host.shownName() : "Ascend " + host.name);
+    cells.push_back(physical ? host.chip.shown : "Ascend " + std::string(host.chip.name));
     mappingRow(cells);
     if (i + 1 < host.chips.size() && host.chips[i + 1].npu == chip.npu) continue;
-    std::vector<std::string> unit = {card, std::to_string(host.chipsPerCard()), "-"};
+    std::vector<std::string> unit = {card, std::to_string(host.chip.chips_per_card), "-"};
     if (physical) unit.push_back("-");
     unit.push_back("Mcu");
     mappingRow(unit);
@@ -128,12 +144,14 @@ void showBoard(const Host& host, const Selection& selection) {
 
 void showUsages(const Host& host, const Selection& selection) {
   eachChip(host, selection, [&](const Chip& chip) {
-    for (const char* name : {"DDR Capacity(MB)", "DDR Usage Rate(%)", "DDR Hugepages Total(page)",
-                             "DDR Hugepages Usage Rate(%)"}) {
-      row(name, "0");
-    }
-    row("HBM Capacity(MB)", std::to_string(host.hbm_mb));
-    row("HBM Usage Rate(%)", percent(chip.used_mb, host.hbm_mb));
+    const std::string capacity = std::to_string(host.memory_mb);
+    const std::string used = percent(chip.used_mb, host.memory_mb);
+    row("DDR Capacity(MB)", host.hasHbm() ? "0" : capacity);
+    row("DDR Usage Rate(%)", host.hasHbm() ? "0" : used);
+    row("DDR Hugepages Total(page)", "0");
+    row("DDR Hugepages Usage Rate(%)", "0");
+    row("HBM Capacity(MB)", host.hasHbm() ? capacity : "0");
+    row("HBM Usage Rate(%)", host.hasHbm() ? used : "0");
     for (const char* name :
          {"Aicore Usage Rate(%)", "Aivector Usage Rate(%)", "Aicpu Usage Rate(%)",
           "Ctrlcpu Usage Rate(%)", "DDR Bandwidth Usage Rate(%)", "HBM Bandwidth Usage Rate(%)",
@@ -145,9 +163,10 @@ void showUsages(const Host& host, const Selection& selection) {
 
 void showMemory(const Host& host, const Selection& selection) {
   eachChip(host, selection, [&](const Chip&) {
-    row("DDR Capacity(MB)", "0");
+    const std::string capacity = std::to_string(host.memory_mb);
+    row("DDR Capacity(MB)", host.hasHbm() ? "0" : capacity);
     row("DDR Clock Speed(MHz)", "0");
-    row("HBM Capacity(MB)", std::to_string(host.hbm_mb));
+    row("HBM Capacity(MB)", host.hasHbm() ? capacity : "0");
     row("HBM Clock Speed(MHz)", "NA");
     row("HBM Temperature(C)", "NA");
     row("HBM Manufacturer ID", "NA");
@@ -170,7 +189,7 @@ void watch(const Selection& selection) {
     for (const Chip& chip : host.chips) {
       if (!selection.has(chip)) continue;
       std::printf("%-12u%-12u", chip.npu, chip.number);
-      const std::string used = percent(chip.used_mb, host.hbm_mb);
+      const std::string used = percent(chip.used_mb, host.memory_mb);
       for (const char* cell : {"0.0", "0", "0", "0", "0", used.c_str(), "0"}) {
         std::printf("%-12s", cell);
       }

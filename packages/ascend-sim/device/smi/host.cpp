@@ -41,7 +41,7 @@ std::string driverVersion(const void* in_library) {
 std::string busOf(const Host& host, uint32_t id) {
   static const unsigned a2[] = {0xC1, 0xC2, 0x81, 0x82, 0x01, 0x02, 0x41, 0x42};
   unsigned bus = id < 8 ? a2[id] : 0x10 + id;
-  if (host.two_chips) bus = (0x9D - id / 2 * 4 + id % 2 * 2) & 0xFF;
+  if (host.layout() == Layout::AtlasA3) bus = (0x9D - id / 2 * 4 + id % 2 * 2) & 0xFF;
   char text[32];
   std::snprintf(text, sizeof text, "0000:%02X:00.0", bus);
   return text;
@@ -56,6 +56,15 @@ std::vector<ProcessUsage> usersOfDevice(const Driver& driver, uint32_t id) {
 
 }  // namespace
 
+// By CANN's numbers of architectures.
+Layout Host::layout() const {
+  if (chip.architecture == 2002) return Layout::Inference;
+  if (chip.architecture == 3510) return Layout::Ascend950;
+  return chip.chips_per_card == 2 ? Layout::AtlasA3 : Layout::Atlas;
+}
+
+bool Host::hasHbm() const { return std::string(chip.memory) == "HBM"; }
+
 std::vector<uint32_t> Host::cards() const {
   std::vector<uint32_t> ids;
   for (const Chip& chip : chips) {
@@ -69,21 +78,18 @@ Host readHost() {
   if (!driver) throw std::runtime_error("no driver library");
   uint32_t count = 0;
   if (driver->device_number(&count) != kDriverOk) throw std::runtime_error("no devices");
-  Host host{driverVersion(reinterpret_cast<const void*>(driver->device_number)), "", false, 0, {}};
+  Host host{driverVersion(reinterpret_cast<const void*>(driver->device_number)), 
+            *driver->chip_facts(), 0, {}};
   for (uint32_t id = 0; id < count; ++id) {
-    ChipInfo info{};
-    DriverMemoryInfo hbm{};
-    if (driver->chip_info(id, &info) != kDriverOk ||
-        driver->memory_info(id, kDriverMemoryHbm, &hbm) != kDriverOk) {
+    DriverMemoryInfo memory{};
+    if (driver->memory_info(id, kDriverMemoryHbm, &memory) != kDriverOk) {
       throw std::runtime_error("a device does not answer");
     }
-    host.name = info.name;
-    host.two_chips = host.name.rfind("910_93", 0) == 0;
-    host.hbm_mb = hbm.total >> 20;
+    host.memory_mb = memory.total >> 20;
     if (lostCard() == static_cast<int64_t>(id)) continue;
-    const uint32_t per_card = host.chipsPerCard();
+    const uint32_t per_card = host.chip.chips_per_card;
     host.chips.push_back({id, id / per_card, id % per_card, busOf(host, id),
-                          (hbm.total - hbm.free) >> 20, usersOfDevice(*driver, id)});
+                          (memory.total - memory.free) >> 20, usersOfDevice(*driver, id)});
   }
   return host;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "../hal/driver_api.h"
 #include "../hal/usage.h"
 
 namespace npusim {
@@ -19,16 +20,17 @@ struct Chip {
   std::vector<ProcessUsage> users;
 };
 
+// Of the tables: each generation has its own.
+enum class Layout { Atlas, AtlasA3, Inference, Ascend950 };
+
 struct Host {
   std::string driver_version;  // ends in -sim
-  std::string name;            // of the chips: 910B3, 910_9392
-  bool two_chips;              // on each card, as on an Atlas A3
-  uint64_t hbm_mb;
+  ChipFacts chip;              // of all of them
+  uint64_t memory_mb;          // of each
   std::vector<Chip> chips;  // without one that is lost
 
-  // As npu-smi writes it: the chips of a card with two have a name of their own.
-  std::string shownName() const { return two_chips ? "Ascend910" : name; }
-  uint32_t chipsPerCard() const { return two_chips ? 2 : 1; }
+  Layout layout() const;
+  bool hasHbm() const;
   std::vector<uint32_t> cards() const;  // their ids
 };
 

@@ -8,13 +8,16 @@ namespace npusim {
 namespace {
 
 std::string label(const Host& host, const Chip& chip) {
-  return (host.two_chips ? "Phy-ID" : "NPU") + std::to_string(chip.physical);
+  return (host.layout() == Layout::AtlasA3 ? "Phy-ID" : "NPU") + std::to_string(chip.physical);
 }
 
 const char* link(const Host& host, const Chip& a, const Chip& b) {
   if (a.physical == b.physical) return "X";
-  if (!host.two_chips) return "HCCS";
-  return a.npu == b.npu ? "SIO" : "HCCS_SW";
+  switch (host.layout()) {
+    case Layout::Atlas: return "HCCS";
+    case Layout::AtlasA3: return a.npu == b.npu ? "SIO" : "HCCS_SW";
+    default: return "NA";  // no source tells it
+  }
 }
 
 }  // namespace
@@ -29,7 +32,7 @@ void showTopology(const Host& host) {
     std::puts("NA");
   }
   std::puts("\nLegend:\n\n  X    = Self\n  HCCS = Connection traversing HCCS.");
-  if (host.two_chips) {
+  if (host.layout() == Layout::AtlasA3) {
     std::puts("  SIO  = Path traversing the SIO bus\n"
               "  HCCS_SW = Connection traversing HCCS through a switch");
   }

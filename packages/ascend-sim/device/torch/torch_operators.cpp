@@ -178,7 +178,6 @@ std::function<void()> torchCall(int index, const std::vector<RawArgument>& argum
 int planByTorch(int index, const std::vector<RawArgument>& arguments, uint64_t* workspace,
                 void** executor) noexcept {
   return guarded([&] {
-    requireKernels();
     const std::string name = torch_operators[index].name;
     requirePython(name);
     std::function<void()> call = torchCall(index, arguments);
@@ -193,8 +192,8 @@ int planByTorch(int index, const std::vector<RawArgument>& arguments, uint64_t* 
 
 int checkAndPlanByTorch(int index, const std::vector<RawArgument>& arguments, uint64_t* workspace,
                         void** executor) noexcept {
-  const AcceptedTypes* known = acceptedTypesOf(torch_operators[index].name);
-  const int code = checkTypes(known, arguments.data(), arguments.size());
+  const char* name = torch_operators[index].name;
+  const int code = checkTypes(name, arguments.data(), arguments.size());
   return code == kSuccess ? planByTorch(index, arguments, workspace, executor) : code;
 }
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from .archives import python_wheel
+from .chips import accepted_types, load_chip, types_file
 from .contents import add_contents, add_latest
 from .exports import take_out
 from .layout import PACKAGES, Layout, render_template
@@ -109,11 +110,13 @@ def add_tests(tree: Tree, folder: str) -> None:
 def kernels(spec: Spec, entry: PackageSpec, layout: Layout) -> Package:
     """The folder in which a chip's kernels are looked for: it has none, and needs no device."""
     root = fill(layout.toolkit_tree, spec)
-    folder = f"{root}/opp/built-in/op_impl/ai_core/tbe/kernel/{entry.kernel_folder}"
+    chip = entry.chip or ""
+    folder = f"{root}/opp/built-in/op_impl/ai_core/tbe/kernel/{load_chip(chip).kernels}"
     tree = Tree()
     version = version_of(entry, spec)
     content = {"simulated": True, "kernels": [], "chip": entry.chip, "version": version}
     tree.add_file(f"{folder}/simulated_kernels.json", json.dumps(content, indent=2) + "\n")
+    tree.add_file(f"{folder}/accepted_types", types_file(accepted_types(chip)))
     add_version_infos(tree, spec, entry, layout, layout.operator_infos)
     info = ""
     if layout.operators_info:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from . import marker
+from .chips import load_chip
 from .spec import DriverSpec
 from .tree import Tree
 
@@ -22,7 +23,7 @@ def host_tree(driver: DriverSpec, arch: str, device: Path) -> Tree:
     tree.add_file(f"{DRIVER}/version.info", version_info(driver))
     tree.add_file(
         f"{DRIVER}/simulated_devices.conf",
-        f"count={driver.devices}\nname={driver.chip_name}\nhbm_mb={driver.hbm_mb}\n",
+        load_chip(driver.chip).settings(driver.devices, driver.memory_mb),
     )
     tree.add_file(f"{DRIVER}/{marker.FILE}", marker.text("driver"))
     tree.add_file("usr/local/dcmi/README", "Simulated: the device management library is absent.\n")

@@ -7,21 +7,12 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .chips import names
 from .errors import PackError
 
 ARCHITECTURES = ("aarch64", "x86_64")
 COMPONENTS = ("toolkit", "kernels", "nnal")
 LAYOUTS = tuple(sorted(p.name for p in (Path(__file__).parent.parent / "layouts").iterdir()))
-
-# The folder of a chip's kernels in the operator package, as torch_npu's soc names need it.
-KERNEL_FOLDERS = {
-    "310b": "ascend310b",
-    "310p": "ascend310p",
-    "910": "ascend910",
-    "910b": "ascend910b",
-    "950": "ascend950",
-    "a3": "ascend910_93",
-}
 
 # Versions and file names end up in paths and in shell code: no blanks, quotes or slashes.
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
@@ -61,19 +52,15 @@ class PackageSpec:
     without: tuple[str, ...] = ()
     padding: Padding | None = None
 
-    @property
-    def kernel_folder(self) -> str:
-        return KERNEL_FOLDERS[(self.chip or "").lower()]
-
 
 @dataclass(frozen=True)
 class DriverSpec:
-    """The host's driver and devices; ``hbm_mb`` is the memory of one device, in MiB."""
+    """The host's driver and devices; ``memory_mb`` is one's memory in MiB, 0 for the chip's own."""
 
     version: str
-    chip_name: str
+    chip: str
     devices: int
-    hbm_mb: int
+    memory_mb: int = 0
 
 
 @dataclass(frozen=True)
@@ -171,10 +158,8 @@ def parse_package(value: object, where: str, problems: list[str]) -> PackageSpec
     chip = None
     if component == "kernels":
         chip = reader.text("chip")
-        if chip and chip.lower() not in KERNEL_FOLDERS:
-            problems.append(
-                f"{where}.chip: {chip!r} is not one of {', '.join(sorted(KERNEL_FOLDERS))}"
-            )
+        if chip and chip.lower() not in names():
+            problems.append(f"{where}.chip: {chip!r} is not one of {', '.join(names())}")
     version = "" if reader.get("version") is None else reader.text("version")
     fails = "" if reader.get("fails") is None else reader.text("fails", FAILURES)
     variables = parse_variables(reader.get("variables"), where, problems)
@@ -245,9 +230,9 @@ def parse_driver(value: object, problems: list[str]) -> DriverSpec | None:
     reader = Reader(value, "spec.driver", problems)
     driver = DriverSpec(
         version=reader.text("version"),
-        chip_name=reader.text("chip_name"),
+        chip=reader.text("chip", tuple(names())),
         devices=reader.count("devices"),
-        hbm_mb=reader.count("hbm_mb"),
+        memory_mb=reader.count("memory_mb") if "memory_mb" in reader.values else 0,
     )
     reader.finish()
     return driver
