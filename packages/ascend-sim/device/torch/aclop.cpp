@@ -70,21 +70,26 @@ std::vector<Value> tensorsOf(int count, const Handles& descriptions, const Handl
   return values;
 }
 
+// Where a caller waits for shapes that the operator finds out, it sees them in its descriptions.
 template <class Inputs, class Outputs>
 int run(const char* type, int input_count, const Inputs& inputs, const Inputs& input_buffers,
         int output_count, const Inputs& outputs, const Outputs& output_buffers, const void* attr,
-        Stream stream) {
+        Stream stream, bool waits) {
   return guarded([&] {
     if (torchOperatorIndex("@" + std::string(&given(type))) < 0) {
       throw Error(kOperatorNotFound,
                   std::string("operator ") + type + " is not simulated in its aclop form");
     }
+    const auto shapes = std::make_shared<FoundShapes>();
     const auto& buffers = reinterpret_cast<const Inputs&>(output_buffers);
-    submit(stream, [type = std::string(type), given_in = tensorsOf(input_count, inputs, input_buffers),
+    submit(stream, [shapes, type = std::string(type), given_in = tensorsOf(input_count, inputs, input_buffers),
                     given_out = tensorsOf(output_count, outputs, buffers),
                     named = attr ? opened<OperatorAttr>(attr)->values : std::vector<NamedValue>{}] {
-      launch(type, [&] { runByTorch(type, given_in, given_out, named); });
+      launch(type, [&] { *shapes = runByTorch(type, given_in, given_out, named); });
     });
+    for (const auto& [number, shape] : *shapes) {
+      if (waits) opened<TensorDesc>(outputs[number])->dims.assign(shape.begin(), shape.end());
+    }
   });
 }
 
@@ -140,12 +145,12 @@ NPUSIM_API int aclopCompileAndExecute(const char* type, int input_count, const v
                                       const void* const* outputs, void* const* output_buffers,
                                       const void* attr, int, int, const char*, Stream stream) {
   return run(type, input_count, inputs, input_buffers, output_count, outputs, output_buffers,
-             attr, stream);
+             attr, stream, false);
 }
 NPUSIM_API int aclopCompileAndExecuteV2(const char* type, int input_count, void** inputs,
                                         void** input_buffers, int output_count, void** outputs,
                                         void** output_buffers, void* attr, int, int, const char*,
                                         Stream stream) {
   return run(type, input_count, inputs, input_buffers, output_count, outputs, output_buffers,
-             attr, stream);
+             attr, stream, true);
 }

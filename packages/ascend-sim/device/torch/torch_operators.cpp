@@ -197,13 +197,18 @@ int checkAndPlanByTorch(int index, const std::vector<RawArgument>& arguments, ui
   return code == kSuccess ? planByTorch(index, arguments, workspace, executor) : code;
 }
 
-void runByTorch(const std::string& type, const std::vector<Value>& inputs,
+FoundShapes runByTorch(const std::string& type, const std::vector<Value>& inputs,
                 const std::vector<Value>& outputs, const std::vector<NamedValue>& attributes) {
   std::vector<Value> arguments = inputs;
   arguments.insert(arguments.end(), outputs.begin(), outputs.end());
   std::vector<NamedValue> named = attributes;
   named.emplace_back("", static_cast<int64_t>(inputs.size()));
-  callPython("@" + type, arguments, named);
+  FoundShapes found = callPython("@" + type, arguments, named);
+  const char* signature = torch_operators[torchOperatorIndex("@" + type)].signature;
+  size_t parameters = 0;
+  for (; *signature != '\0'; ++signature) parameters += *signature != '?' && *signature != '*';
+  for (auto& each : found) each.first -= parameters - outputs.size();
+  return found;
 }
 
 }  // namespace npusim

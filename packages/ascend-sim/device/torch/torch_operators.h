@@ -45,8 +45,9 @@ int checkAndPlanByTorch(int index, const std::vector<RawArgument>& arguments, ui
 int planByTorch(int index, const std::vector<RawArgument>& arguments, uint64_t* workspace,
                 void** executor) noexcept;
 
-// Calls the operator of the older interface (name without '@'), with as many inputs as are given.
-void runByTorch(const std::string& type, const std::vector<Value>& inputs,
+// Calls the operator of the older interface (name without '@'), with as many inputs as are given;
+// returns shapes by the number of the output.
+FoundShapes runByTorch(const std::string& type, const std::vector<Value>& inputs,
                 const std::vector<Value>& outputs, const std::vector<NamedValue>& attributes);
 
 }  // namespace npusim
