@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products. cube_math_type (may the device round to a narrower type?) is ignored.
+// Matrix products. cube_math_type (may the device round to a narrower type?) is ignored, but where
+// the chip has no other choice.
+#include "matmul.h"
+
 #include <algorithm>
 #include <limits>
 
 #include "../core/fault.h"
+#include "../runtime/devices.h"
 #include "entry.h"
 
 using namespace npusim;
@@ -36,6 +40,18 @@ Shape withMatrix(Shape batch, int64_t rows, int64_t columns) {
   return batch;
 }
 
+// The cube cores of the first chips have no float32: their operators round to float16, whose largest
+// number stands for what is larger (aclnnMatmul.md of ops-nn, cubeMathType and its notes).
+template <class T>
+void roundForCube(const Tensor& matrix, Values<T>& values) {
+  if (matrix.dtype != DataType::Float || !isFirstGeneration()) return;
+  constexpr double kLargest = 65504;
+  for (T& value : values) {
+    const double inside = std::clamp(static_cast<double>(value), -kLargest, kLargest);
+    value = static_cast<T>(static_cast<Half>(std::isnan(inside) ? 0 : inside));
+  }
+}
+
 // A vector on the left is one row, on the right one column; the result drops that dimension, which
 // its dense elements do not show.
 template <class T>
@@ -48,6 +64,8 @@ Values<T> matrixProduct(Tensor a, Tensor b) {
   Shape batch = broadcastShape(leading(a.shape), leading(b.shape));
   Values<T> left = load<T>(a, withMatrix(batch, rows, inner));
   Values<T> right = load<T>(b, withMatrix(batch, inner, columns));
+  roundForCube(a, left);
+  roundForCube(b, right);
   Values<T> result(product(withMatrix(batch, rows, columns)));
   for (int64_t i = 0; i < product(batch); ++i) {
     multiply<T>({rows, inner, left.data() + i * rows * inner},
@@ -66,6 +84,20 @@ void Matmul(const Tensor& self, const Tensor& other, const Tensor& out, int8_t) 
     store(out, matrixProduct<decltype(zero)>(self, other));
   });
 }
+
+}  // namespace
+
+void npusim::storeProduct(const Tensor& a, const Tensor& b, const Tensor* bias, const Tensor& out) {
+  withComputeType({&a, &b}, [&](auto zero) {
+    using T = decltype(zero);
+    Values<T> values = matrixProduct<T>(a, b);
+    const Values<T> added = bias ? load<T>(*bias, out.shape) : Values<T>(values.size(), T{0});
+    for (size_t i = 0; i < values.size(); ++i) values[i] += added[i];
+    store(out, values);
+  });
+}
+
+namespace {
 
 void Dot(const Tensor& self, const Tensor& other, const Tensor& out) {
   Matmul(self, other, out, 0);

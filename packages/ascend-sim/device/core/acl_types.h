@@ -26,6 +26,7 @@ enum Status : int {
   kSuccess = 0,
   kInvalidParam = 100000,
   kOperatorNotFound = 100024,
+  kNoEngine = 500002,
   kNotSupported = 200001,
   kInternalError = 500000,
   kInvalidDevice = 107001,

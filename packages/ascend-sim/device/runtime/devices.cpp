@@ -171,6 +171,7 @@ bool isLenient() {
 }
 
 const ChipFacts& chip() { return all().chip; }
+bool isFirstGeneration() { return chip().architecture == 1001 || chip().architecture == 2002; }
 const std::string& socName() { return all().soc; }
 
 uint64_t deviceMemory() {

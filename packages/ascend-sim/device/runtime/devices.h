@@ -19,6 +19,8 @@ uint64_t freeOnDevice(int32_t device);    // bytes, less what any process uses
 void requireCard();  // throws Error when the card of this thread's device is lost
 bool isLenient();      // whether data types pass that an NPU refuses (NPUSIM_LENIENT=1)
 const ChipFacts& chip();  // empty without a device
+// Whether it is a 910 or a 310P, which came before the 910B: they lack what later ones have.
+bool isFirstGeneration();
 const std::string& socName();  // "Ascend910B3"; empty without a device
 uint64_t deviceMemory();       // bytes of one device that can be used
 int32_t currentDevice();  // of this thread; throws before the first aclrtSetDevice

@@ -24,11 +24,8 @@ constexpr size_t kMostSettingsBytes = size_t{1} << 16;
 std::atomic<bool> initialised{false};
 std::mutex options_mutex;
 
-// What this chip lacks and later ones have: bfloat16, and infinities in float16
-// (support_bf16 and support_inf_nan of platform_config, hicann/runtime). CANN compiles its
-// operators when they are called (kJitCompileEnabledByArch in op_compiler.cpp, hicann/ge).
-bool isFirstGeneration() { return chip().architecture == 1001 || chip().architecture == 2002; }
-
+// CANN compiles operators when they are called on the chips that kJitCompileEnabledByArch in
+// op_compiler.cpp of hicann/ge has; torch_npu calls the older interface there.
 std::map<int, std::string>& compileOptions() {
   static auto* options = new std::map<int, std::string>{
       {kOptionJitCompile, isFirstGeneration() ? "enable" : "disable"}};
@@ -85,7 +82,8 @@ NPUSIM_API int aclGetCompileopt(int option, char* value, size_t length) {
   return kSuccess;
 }
 
-// Attributes: 0 infinities and NaN are kept, 1 bfloat16, 2 kernels compiled beforehand (off).
+// Attributes: 0 infinities and NaN are kept, 1 bfloat16 (support_inf_nan and support_bf16 of
+// platform_config in hicann/runtime), 2 kernels compiled beforehand (off).
 NPUSIM_API int aclGetCannAttribute(int attribute, int32_t* value) {
   if (value == nullptr || attribute < 0 || attribute > 2) return kInvalidParam;
   *value = attribute != 2 && !isFirstGeneration();

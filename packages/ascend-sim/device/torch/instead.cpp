@@ -11,6 +11,7 @@
 #include <string>
 
 #include "../core/fault.h"
+#include "../runtime/devices.h"
 #include "element_types.h"
 #include "python.h"
 
@@ -77,7 +78,7 @@ bool isProduct(const char* name) {
 bool wanted(int index, const Operands& operands) {
   if (policy() == Policy::Always || !operands.simulated) return true;
   const bool product = isProduct(torch_operators[index].name);
-  if (product && faultyMatmul()) return false;
+  if (product && (faultyMatmul() || isFirstGeneration())) return false;
   return operands.largest >= (product ? kLargeProduct : kLarge);
 }
 
