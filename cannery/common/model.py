@@ -49,8 +49,8 @@ CHIPS = ("310b", "310p", "910", "910b", "950", "a3")
 USUAL_CHIP = "910b"
 """The chip of a target that names none."""
 
-SIMULATED_CHIPS = {"910b": "910B3", "a3": "910_9392"}
-"""The chips that the software device simulates, each with the name of one of its models."""
+SIMULATED_CHIPS = ("910b", "a3", "310p", "910", "950")
+"""The chips that the software device simulates."""
 
 MACHINE_OF = {"arm64": "aarch64", "amd64": "x86_64"}
 """Architecture, as the engine names it, to the machine as the vendor and uname name it."""

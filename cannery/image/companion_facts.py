@@ -20,7 +20,7 @@ from cannery.common.model import SIMULATED_CHIPS
 from cannery.compat.facts import Compat, Pairing
 from cannery.compat.file_names import file_row, name_in
 from cannery.image.environment import atb_variables
-from cannery.image.simulator_spec import DEVICES, DRIVER_VERSION, HBM_MB, SOURCES, firsts, later
+from cannery.image.simulator_spec import DEVICES, DRIVER_VERSION, SOURCES, firsts, later
 from cannery.matrix.choice import layout_of
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
@@ -47,9 +47,8 @@ def sim_facts(compat: Compat) -> dict[str, Any]:
     known = {each["version"] for each in releases}
     final = [text for text in known if not CannVersion.parse(text).is_preview]
     return {
-        "models": SIMULATED_CHIPS,
+        "chips": list(SIMULATED_CHIPS),
         "cards": DEVICES,
-        "memory_mb": HBM_MB,
         "newest": max(final, key=CannVersion.parse),
         "releases": releases,
         "cann_of_torch_npu": _cann_of_torch_npu(compat.pairings, known),

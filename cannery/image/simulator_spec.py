@@ -46,11 +46,11 @@ DRIVER_VERSION = "24.1.rc3"
 DEVICES = 8
 """The number of cards of a simulated host."""
 
-HBM_MB = 65536
-"""The memory of a card in MiB."""
-
 INPUTS = ("Dockerfile", "Dockerfile.dockerignore", "device", "ascend_sim/packages")
 """What SOURCES has for them; the rest is the command's, or measures and tests the device."""
+
+CHIPS = Path("ascend_sim/packages/chips")
+"""The folder of the facts of each chip, as in 310p.json: no other chip's packages have them."""
 
 
 def package_spec(target: Target) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def package_spec(target: Target) -> dict[str, Any]:
         what = f"there is no folder {SOURCES}, from which simulated packages are made."
         raise UsageError(Problem(what=what, fix="Run cannery from a checkout of its repository."))
     if target.chip not in SIMULATED_CHIPS:
-        known = " and ".join(SIMULATED_CHIPS)
+        known = ", ".join(SIMULATED_CHIPS)
         what = f"{target.id} has chip {target.chip}, but the software device supports only {known}."
         raise UsageError(Problem(what=what, fix="Build it from Huawei's packages."))
     files = target.artifacts
@@ -87,9 +87,8 @@ def package_spec(target: Target) -> dict[str, Any]:
         "apex": {"file": files["apex"].name} if "apex" in files else None,
         "driver": {
             "version": DRIVER_VERSION,
-            "chip_name": SIMULATED_CHIPS[target.chip],
+            "chip": target.chip,
             "devices": DEVICES,
-            "hbm_mb": HBM_MB,
         },
     }
 
@@ -103,17 +102,18 @@ def _public(target: Target) -> CannVersion:
 def recipe(target: Target) -> str:
     """A hash of all inputs of the simulated files of ``target``."""
     spec = json.dumps(package_spec(target), sort_keys=True).encode()
-    return hashlib.sha256(spec + _sources()).hexdigest()
+    return hashlib.sha256(spec + _sources(target.chip)).hexdigest()
 
 
 @cache
-def _sources() -> bytes:
-    """A hash of the sources of the simulated packages."""
+def _sources(chip: str) -> bytes:
+    """A hash of the sources of the simulated packages for ``chip``."""
     tops = [SOURCES / name for name in INPUTS]
     paths = sorted(path for top in tops for path in (top, *top.rglob("*")) if path.is_file())
     digest = hashlib.sha256()
     for path in paths:
-        if is_source(name := path.relative_to(SOURCES)):
+        name = path.relative_to(SOURCES)
+        if is_source(name) and (name.parent != CHIPS or name.stem == chip):
             digest.update(str(name).encode() + b"\0" + path.read_bytes())
     return digest.digest()
 

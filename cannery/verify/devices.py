@@ -102,6 +102,6 @@ def _host_for(project: Project, machine: str, found: Found) -> Path:
         return host
     if targets:
         return simulated_host(project, targets[0], package_index(None, ""))
-    known = " and ".join(SIMULATED_CHIPS)
+    known = ", ".join(SIMULATED_CHIPS)
     what = f"there is no simulated device for {machine} and chip {', '.join(chips) or 'unknown'}."
     raise EngineError(Problem(what=what, fix=f"There are devices for {known} in matrix.yaml."))

@@ -35,18 +35,17 @@ class Facts:
     """What this wheel is, and what it can simulate.
 
     ``content`` is a hash of the wheel's other files, ``links`` maps the links that belong to the
-    device, all in its folder toolkit, to their targets, ``models`` a chip to the name of a model,
-    and ``cann_of_torch_npu`` the version of a torch_npu to that of the CANN that it was made for.
-    The oldest release is the first. ``memory_mb`` is in MiB.
+    device, all in its folder toolkit, to their targets, ``chips`` are the names of the
+    chips, the usual one first, and ``cann_of_torch_npu`` the version of a torch_npu to that of the CANN that it was made for.
+    The oldest release is the first.
     """
 
     version: str
     architecture: str
     content: str
     links: dict[str, str]
-    models: dict[str, str]
+    chips: list[str]
     cards: int
-    memory_mb: int
     newest: str
     releases: dict[str, Release]
     cann_of_torch_npu: dict[str, str]

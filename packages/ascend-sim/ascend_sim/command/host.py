@@ -128,8 +128,6 @@ def _spec(machine: Machine, facts: Facts) -> Spec:
         layout=release.layout,
         packages=tuple(packages),
         apex=None,
-        driver=DriverSpec(
-            machine.driver, facts.models[machine.chip], machine.cards, machine.memory_mb
-        ),
+        driver=DriverSpec(machine.driver, machine.chip, machine.cards, machine.memory_mb),
         lacks=tuple(release.lacks),
     )

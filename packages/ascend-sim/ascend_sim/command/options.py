@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ..packages.packer.chips import load_chip
 from ..packages.packer.spec import PLAIN
 from .errors import UsageError, did_you_mean
 from .facts import Facts, Release
@@ -28,7 +29,7 @@ _MARK = "-sim"
 
 @dataclass(frozen=True)
 class Machine:
-    """The simulated host; ``memory_mb`` is the memory of a card in MiB."""
+    """The simulated host; ``memory_mb`` is the memory of a chip in MiB."""
 
     cards: int
     chip: str
@@ -76,17 +77,15 @@ def _options(command: str, facts: Facts) -> dict[str, dict[str, Any]]:
     """The options of a command, with what argparse is told of each."""
     if command == "install":
         return _INSTALL
-    chips = " or ".join(facts.models)
-    memory = f"{facts.memory_mb >> 10}G"
+    chips = ", ".join(facts.chips)
     return {
         "--cards": {"default": str(facts.cards), "help": "devices that torch counts (%(default)s)"},
-        "--chip": {"default": next(iter(facts.models)), "help": f"{chips} (%(default)s)"},
+        "--chip": {"default": facts.chips[0], "help": f"{chips} (%(default)s)"},
         "--cann": {"metavar": "VERSION", "help": "release (that which the torch_npu is made for)"},
         "--driver": {"metavar": "VERSION", "help": "its version (that of the CANN release)"},
         "--memory": {
             "metavar": "SIZE",
-            "default": memory,
-            "help": "the memory of a card, as in 64G or 512M (%(default)s)",
+            "help": "the memory of a chip, as in 64G or 512M (that of the model)",
         },
         "--folder": {
             "metavar": "DIR",
@@ -158,30 +157,38 @@ def _machine(
     cards = int(given.cards) if re.fullmatch(r"[0-9]{1,3}", given.cards) else 0
     if not 1 <= cards <= MOST_CARDS:
         problems.append(f"--cards {given.cards!r} is not a number from 1 to {MOST_CARDS}.")
+    memory = _memory(given, facts, problems)
+    if given.driver is not None and not PLAIN.fullmatch(given.driver):
+        problems.append(f"--driver {given.driver!r} is not a version. Write it as in 25.5.1.")
+    if problems or release is None:
+        return None
+    driver = (given.driver or release.driver).removesuffix(_MARK)
+    return Machine(cards, given.chip, release, driver, memory)
+
+
+def _memory(given: argparse.Namespace, facts: Facts, problems: list[str]) -> int:
+    """The memory of a chip in MiB; 0, and what is wrong in ``problems``, where there is none."""
+    if given.memory is None:
+        return load_chip(given.chip).memory_mb if given.chip in facts.chips else 0
     memory = _MEMORY.fullmatch(given.memory.upper())
     if not memory:
         problems.append(f"--memory {given.memory!r} is not a size. Write it as in 64G or 512M.")
-    if given.driver is not None and not PLAIN.fullmatch(given.driver):
-        problems.append(f"--driver {given.driver!r} is not a version. Write it as in 25.5.1.")
-    if problems or release is None or memory is None:
-        return None
-    size = int(memory[1]) << (10 if memory[2] == "G" else 0)
-    driver = (given.driver or release.driver).removesuffix(_MARK)
-    return Machine(cards, given.chip, release, driver, size)
+        return 0
+    return int(memory[1]) << (10 if memory[2] == "G" else 0)
 
 
 def _release(
     given: argparse.Namespace, facts: Facts, torch_npu: str, problems: list[str]
 ) -> Release | None:
-    if given.chip not in facts.models:
+    if given.chip not in facts.chips:
         problems.append(
-            f"--chip {given.chip!r} is not simulated. {did_you_mean(given.chip, facts.models)}"
+            f"--chip {given.chip!r} is not simulated. {did_you_mean(given.chip, facts.chips)}"
         )
     public = torch_npu.partition("+")[0]
     cann = given.cann or facts.cann_of_torch_npu.get(public, facts.newest)
     release = facts.releases.get(cann)
     if release is None:
         problems.append(f"--cann {cann!r} is not known. {did_you_mean(cann, facts.releases)}")
-    elif given.chip in facts.models and given.chip not in release.kernels:
+    elif given.chip in facts.chips and given.chip not in release.kernels:
         problems.append(f"CANN {cann} has no kernels for {given.chip}: choose another --cann.")
     return release

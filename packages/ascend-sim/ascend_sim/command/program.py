@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NoReturn
 
+from ..packages.packer.chips import load_chip
 from .environment import environment, for_a_shell
 from .errors import CommandError, SimError, UnusableError, nearest
 from .facts import Facts
@@ -45,7 +46,7 @@ def _carry_out(arguments: Sequence[str]) -> None:
     variables = environment(root)
     if request.lenient:
         variables[LENIENT] = "1"
-    print(_banner(request.machine, facts, variables), file=sys.stderr, flush=True)
+    print(_banner(request.machine, variables), file=sys.stderr, flush=True)
     if request.command == "env":
         print(for_a_shell(variables), end="")
     else:
@@ -80,11 +81,11 @@ def _require_torch_npu(request: Request) -> None:
         )
 
 
-def _banner(machine: Machine, facts: Facts, variables: dict[str, str]) -> str:
+def _banner(machine: Machine, variables: dict[str, str]) -> str:
     cards = f"{machine.cards} card{'s' if machine.cards > 1 else ''}"
     lenient = variables.get(LENIENT) == "1"
     return (
-        f"ascend-sim: SIMULATED {cards} of Ascend{facts.models[machine.chip]}, "
+        f"ascend-sim: SIMULATED {cards} of Ascend{load_chip(machine.chip).name}, "
         f"CANN {machine.release.version}, driver {machine.driver}-sim; "
         "results say nothing about an NPU"
         + ("; --lenient: data types that an NPU refuses are taken" if lenient else "")

@@ -5,47 +5,54 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from device.gen_types import parse
+from ascend_sim.packages.packer.chips import accepted_types, load_chip, names
 from tests.fuzz.operators import c_function, own_operators, torch_operators
 
-FOLDER = Path(__file__).parents[2]
-TABLE = FOLDER / "device" / "aclnn" / "accepted_types_910b.txt"
-PAGE = FOLDER / "docs" / "accepted-types.md"
+PAGE = Path(__file__).parents[2] / "docs" / "accepted-types.md"
 HEADING = """\
 # Operators whose data types are known
 
-`python -m tests.device.accepted_types_page` wrote this page. With `--chip 910b`, the operators of
-the table refuse the types that their document denies for the Atlas A2 series;
-[accepted_types_910b.txt](../device/aclnn/accepted_types_910b.txt) has the types of each parameter,
-and the commits of the repositories (https://github.com/hicann) that have the documents. Tensors
-without elements and parameters that the file lacks are taken with any type, and so are all tensors
-with another chip or with `--lenient`.
+`python -m tests.device.accepted_types_page` wrote this page. Operators refuse the types that their
+document denies for the chip; [the folder of the chips](../ascend_sim/packages/chips) has a file of
+each with the types of each parameter, and the commits of the repositories
+(https://github.com/hicann) that have the documents. Tensors without elements, parameters that the
+file lacks, and operators without a mark below are taken with any type, as all are with `--lenient`.
 
 """
 
 
 def page() -> str:
     """The text of the page."""
-    documents: dict[str, list[str]] = {}
-    known: dict[str, int] = {}
-    for each in parse(TABLE.read_text(encoding="utf-8").splitlines()):
-        known[each.operator] = known.get(each.operator, 0) + 1
-        names = documents.setdefault(each.document, [])
-        if each.operator not in names:
-            names.append(each.operator)
+    known = {chip: {each.operator for each in accepted_types(chip)} for chip in names()}
+    documents: dict[str, set[str]] = {}
+    for chip in names():
+        for each in accepted_types(chip):
+            documents.setdefault(each.document, set()).add(each.operator)
     operators = {*own_operators(), *torch_operators()}
-    unknown = sorted(c_function(name) for name in operators - {*known})
-    rows = [f"| {', '.join(names)} | {path} |\n" for path, names in sorted(documents.items())]
+    unknown = sorted(c_function(name) for name in operators - set().union(*known.values()))
+    counts = ", ".join(
+        f"{len(known[chip])} with {chip} (Ascend{load_chip(chip).name})" for chip in names()
+    )
     return "".join(
         [
-            f"{HEADING}## Known: {len(known)} operators\n\n",
-            "| operators (`aclnn…`) | document |\n| -- | -- |\n",
-            *rows,
-            f"\n## Unknown: {len(unknown)} operators\n\n",
+            f"{HEADING}## Known: {counts}\n\n",
+            f"| operators (`aclnn…`) | {' | '.join(names())} | document |\n",
+            f"| -- |{' -- |' * len(names())} -- |\n",
+            *(row for path in sorted(documents) for row in _rows(path, documents[path], known)),
+            f"\n## Unknown with each of them: {len(unknown)} operators\n\n",
             "The device computes them with every type that it can; a card may refuse some.\n\n",
             f"{', '.join(unknown)}\n",
         ]
     )
+
+
+def _rows(path: str, operators: set[str], known: dict[str, set[str]]) -> list[str]:
+    """Operators of a document that are known for the same chips have a row together."""
+    together: dict[str, list[str]] = {}
+    for name in sorted(operators):
+        marks = " | ".join("x" if name in known[chip] else "" for chip in known)
+        together.setdefault(marks, []).append(name)
+    return [f"| {', '.join(each)} | {marks} | {path} |\n" for marks, each in together.items()]
 
 
 if __name__ == "__main__":

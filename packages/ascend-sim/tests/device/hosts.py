@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ascend_sim.packages.packer.chips import accepted_types, load_chip, types_file
+
 FOLDER = Path(__file__).parents[2]
 DEVICE = FOLDER / "device"
-KERNELS = "built-in/op_impl/ai_core/tbe/kernel/ascend910b"
-HBM_MB = 65536
+KERNELS = "built-in/op_impl/ai_core/tbe/kernel"
+MEMORY_MB = 65536
+"""That of a 910b."""
 
 
 def library_path(name: str) -> str:
@@ -37,6 +40,22 @@ class Host:
     @property
     def driver_library(self) -> Path:
         return self.driver / "lib64" / "driver"
+
+    @property
+    def conf(self) -> Path:
+        """By what the driver knows its devices."""
+        return self.driver / "simulated_devices.conf"
+
+    def describe(self, chip: str, count: int = 8, memory_mb: int = 0) -> None:
+        """Give the host devices of that chip."""
+        self.conf.write_text(load_chip(chip).settings(count, memory_mb))
+
+    def install_kernels(self, chip: str) -> Path:
+        """The folder of the chip's kernels, with the types that its operators accept."""
+        folder = self.opp / KERNELS / load_chip(chip).kernels
+        folder.mkdir(parents=True)
+        (folder / "accepted_types").write_text(types_file(accepted_types(chip)))
+        return folder
 
     @property
     def sanitizer(self) -> dict[str, str]:
@@ -94,15 +113,13 @@ class Host:
         )
 
     @classmethod
-    def make(cls, built: Path, folder: Path, hbm_mb: int = HBM_MB) -> Host:
-        """A host whose files are in a folder, and whose 8 cards have ``hbm_mb`` MiB each."""
+    def make(cls, built: Path, folder: Path, memory_mb: int = MEMORY_MB) -> Host:
+        """A host whose files are in a folder, and whose 8 devices have ``memory_mb`` MiB each."""
         host = cls(built, folder / "driver", folder / "opp")
         shutil.copytree(built / "driver", host.driver)
-        (host.driver / "simulated_devices.conf").write_text(
-            f"count=8\nname=910B3\nhbm_mb={hbm_mb}\n"
-        )
+        host.describe("910b", memory_mb=memory_mb)
         (host.driver / "version.info").write_text("Version=24.1.rc3-sim\n")
-        (host.opp / KERNELS).mkdir(parents=True)
+        host.install_kernels("910b")
         return host
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from device.gen_types import CODES, parse
+from ascend_sim.packages.packer import chips
+from ascend_sim.packages.packer.chips import CODES, accepted_types
 
 from . import accepted_types_page
-from .hosts import DEVICE, HBM_MB, Host
+from .hosts import MEMORY_MB, Host
+from .type_probes import SIZES
 
-TABLE = DEVICE / "aclnn" / "accepted_types_910b.txt"
-KNOWN = sorted({*CODES.values()} - {CODES["i4"]})
+KNOWN = sorted(SIZES)
 # Operators whose arguments are tensors only.
 OPERATORS = (
     *("Abs", "Atan", "Atan2", "BitwiseAndTensor", "BitwiseOrTensor"),
@@ -31,21 +32,29 @@ OPERATORS = (
 VECTOR_CORE = 507035
 
 
-def table() -> dict[str, list[set[int]]]:
-    """The types that each tensor of an operator may have."""
+def table(chip: str) -> dict[str, list[set[int]]]:
+    """The types that each tensor of an operator may have, where the chip's are all known."""
     found: dict[str, list[set[int]]] = {name: [] for name in OPERATORS}
-    lines = TABLE.read_text(encoding="utf-8").splitlines()
-    for row in sorted(parse(lines), key=lambda each: each.place):
+    tensors = dict.fromkeys(OPERATORS, 0)
+    for row in accepted_types("910b"):
         if row.operator in found:
-            assert row.place == len(found[row.operator]), row.operator
+            tensors[row.operator] += 1
+    for row in sorted(accepted_types(chip), key=lambda each: each.place):
+        if row.operator in found and row.place == len(found[row.operator]):
             found[row.operator].append({CODES[name] for name in row.types} & {*KNOWN})
-    return found
+    return {name: places for name, places in found.items() if len(places) == tensors[name]}
 
 
-def test_operators_refuse_what_the_documents_deny(host: Host) -> None:
-    """At least 60 of them, with each of 16 types in each place."""
-    known = table()
-    assert len(known) >= 60
+@pytest.mark.parametrize(
+    ("chip", "least"), [("910b", 60), ("a3", 60), ("950", 60), ("910", 50), ("310p", 30)]
+)
+def test_operators_refuse_what_the_documents_deny(host: Host, chip: str, least: int) -> None:
+    """With each of the types in each place."""
+    host.describe(chip)
+    if chip != "910b":
+        host.install_kernels(chip)
+    known = table(chip)
+    assert len(known) >= least
     first = {name: [min(types) for types in places] for name, places in known.items()}
     refused = host.ask("refused_types", json.dumps(first), NPUSIM_LENIENT=None)
     expected = {
@@ -78,11 +87,17 @@ def test_a_lenient_device_says_so(host: Host) -> None:
     assert "cannery: NPUSIM_LENIENT=1: operators take data types that an NPU refuses\n" in said
 
 
-def test_another_chip_refuses_nothing(host: Host) -> None:
-    config = host.driver / "simulated_devices.conf"
-    config.write_text(f"count=1\nname=910_9392\nhbm_mb={HBM_MB}\n")
-    (host.opp / "built-in/op_impl/ai_core/tbe/kernel/ascend910_93").mkdir()
-    assert isinstance(host.ask("matmul", "int64", NPUSIM_LENIENT=None), list)
+@pytest.mark.parametrize(
+    ("chip", "takes"),
+    [("310p", "float32, float16 ("), ("910", "float32, float16 ("), ("950", "bfloat16 (")],
+)
+def test_a_product_of_another_chip(host: Host, chip: str, takes: str) -> None:
+    host.describe(chip)
+    host.install_kernels(chip)
+    failure = host.ask("matmul", "int64", NPUSIM_LENIENT=None)
+    assert failure["code"] == 161002
+    assert f"Ascend{chips.load_chip(chip).name} takes float32, float16" in failure["message"]
+    assert takes in failure["message"]
 
 
 def test_a_wrong_index_is_told_when_the_host_waits(host: Host) -> None:
@@ -105,7 +120,7 @@ def test_the_settings_name_the_device_of_a_thread_that_sets_none(
     settings = tmp_path / "acl.json"
     text = json.dumps({"defaultDevice": {"default_device": str(device)}})
     settings.write_text(text.replace('": "', f'": {" " * blanks}"'))
-    assert host.ask("default_device", str(settings)) == [device, HBM_MB << 20]
+    assert host.ask("default_device", str(settings)) == [device, MEMORY_MB << 20]
 
 
 def test_the_page_of_known_types_is_that_of_the_table() -> None:

@@ -13,8 +13,8 @@ def test_the_driver_s_devices_are_found(host: Host) -> None:
 
 
 def test_the_description_decides(host: Host) -> None:
-    conf = host.driver / "simulated_devices.conf"
-    conf.write_text("# two old ones\ncount=2\nname=310P3\nhbm_mb=21534\n")
+    host.describe("310p", count=2)
+    host.conf.write_text(f"# two old ones\n{host.conf.read_text()}")
     assert host.ask("devices") == {"init": 0, "count": 2, "soc": "Ascend310P3", "set": 0}
 
 
@@ -27,7 +27,7 @@ def test_the_link_time_stub_has_no_device(host: Host) -> None:
 
 
 def test_a_missing_description_is_told(host: Host) -> None:
-    (host.driver / "simulated_devices.conf").unlink()
+    host.conf.unlink()
     found, said = host.run("devices")
     assert found == NOTHING
     assert "simulated_devices.conf cannot be read: no devices" in said
@@ -36,17 +36,18 @@ def test_a_missing_description_is_told(host: Host) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("count=eight\nname=910B3\nhbm_mb=1\n", "count=eight is not a whole number"),
-        ("count=-1\nname=910B3\nhbm_mb=1\n", "count=-1 is not a whole number"),
-        ("count=65\nname=910B3\nhbm_mb=1\n", "count is above 64"),
-        ("name=910B3\nhbm_mb=1\n", "has no line 'count='"),
-        ("count=1\nname=\nhbm_mb=1\n", "cannot use 'name='"),
-        ("count=1\nname=910B3\nhbm_mb=1\nspeed=9\n", "cannot use 'speed=9'"),
-        ("eight\n", "'eight' is not key=value"),
+        ("count=eight", "count=eight is not a whole number"),
+        ("count=-1", "count=-1 is not a whole number"),
+        ("count=65", "count is above 64"),
+        ("", "has no line 'count='"),
+        ("count=1\nname=", "cannot use 'name='"),
+        (f"count=1\nlacks={'x' * 256}", "cannot use 'lacks=xx"),
+        ("count=1\nspeed=9", "cannot use 'speed=9'"),
+        ("eight", "'eight' is not key=value"),
     ],
 )
 def test_a_bad_description_is_told(host: Host, text: str, complaint: str) -> None:
-    (host.driver / "simulated_devices.conf").write_text(text)
+    host.conf.write_text(host.conf.read_text().replace("count=8", text))
     found, said = host.run("devices")
     assert found == NOTHING
     assert complaint in said
@@ -79,13 +80,25 @@ def test_an_unknown_fault_is_told_and_ignored(host: Host) -> None:
     assert "NPUSIM_FAULT=everything is ignored" in said
 
 
-def test_attributes_of_a_device(host: Host) -> None:
+@pytest.mark.parametrize(
+    ("chip", "cores", "memory_mb", "architecture"),
+    [
+        ("910b", [20, 20, 40], 65536, 2201),
+        ("a3", [24, 24, 48], 65536, 2201),
+        ("310p", [8, 8, 7], 44280, 2002),
+        ("910", [32, 32, 0], 32768, 1001),
+        ("950", [28, 28, 56], 131072, 3510),
+    ],
+)
+def test_attributes_of_a_device(
+    host: Host, chip: str, cores: list[int], memory_mb: int, architecture: int
+) -> None:
+    """As CANN's platform_config has them."""
+    host.describe(chip)
     not_simulated = 207000
-    cores, memory, chip, architecture = ["101", "102", "201"], "301", "402", "601"
-    found = host.ask(
-        "device_info", "1", *cores, memory, chip, architecture, "1", ASCEND_RT_VISIBLE_DEVICES="0,5"
-    )
-    values = [24, 24, 48, 65536 << 20, 5, 2201]
+    asked = ["101", "102", "201", "301", "402", "601", "1"]
+    found = host.ask("device_info", "1", *asked, ASCEND_RT_VISIBLE_DEVICES="0,5")
+    values = [*cores, memory_mb << 20, 5, architecture]
     assert found == [*([0, value] for value in values), [not_simulated, -1]]
 
 

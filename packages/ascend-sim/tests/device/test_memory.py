@@ -24,7 +24,7 @@ def test_memory_is_counted(host: Host) -> None:
 
 
 def test_a_full_device_is_an_error(host: Host) -> None:
-    (host.driver / "simulated_devices.conf").write_text("count=1\nname=910B3\nhbm_mb=1\n")
+    host.describe("910b", count=1, memory_mb=1)
     failure = host.ask("free_memory_after_allocating", str(2 * MEBIBYTE))
     assert failure["code"] == 207001
     assert "device 0 is out of memory" in failure["message"]

@@ -8,7 +8,6 @@ import pytest
 from .hosts import Host
 
 NO_DRIVER = "dcmi module initialize failed. ret is -8005\n"
-A3 = "count=4\nname=910_9392\nhbm_mb=65536\n"
 MEBIBYTE = 1 << 20
 
 
@@ -36,7 +35,7 @@ def test_info_shows_a_row_pair_for_each_device(host: Host) -> None:
 
 
 def test_info_of_cards_with_two_chips(host: Host) -> None:
-    (host.driver / "simulated_devices.conf").write_text(A3)
+    host.describe("a3", count=4)
     lines = shown(host, "info")
     assert {len(line) for line in lines} == {98}
     assert lines[4].startswith("| Chip  Phy-ID              | Bus-Id ")
@@ -48,6 +47,44 @@ def test_info_of_cards_with_two_chips(host: Host) -> None:
         f"+{'-' * 96}+",
         f"+{'=' * 27}+{'=' * 15}+{'=' * 52}+",
     )
+
+
+def test_info_of_inference_cards(host: Host) -> None:
+    """As driver 25.5 shows the Atlas 300I Duo: memory without HBM, and the ids of the devices."""
+    host.describe("310p", count=4)
+    lines = shown(host, "info")
+    assert {len(line) for line in lines} == {106}
+    assert lines[4].startswith("| Chip    Device                | Bus-Id          | AICore(%)    Memory-")
+    rows = [line.split("|")[1].split() for line in (*lines[6:8], *lines[9:11], lines[12])]
+    assert rows == [["0", "310P3"], ["0", "0"], ["0", "310P3"], ["1", "1"], ["1", "310P3"]]
+    assert lines[7].split("|")[3].split() == ["0", "0", "/", "44280"]
+    assert (lines[8], lines[11]) == (
+        f"+{'-' * 31}+{'-' * 17}+{'-' * 54}+",
+        f"+{'=' * 31}+{'=' * 17}+{'=' * 54}+",
+    )
+    assert values(shown(host, "info", "-t", "memory", "-i", "0"), "DDR Capacity(MB)") == [
+        "44280",
+        "44280",
+    ]
+
+
+def test_info_of_the_950(host: Host) -> None:
+    """As driver 25.7 shows it: without chips, and with a border between the id and the name."""
+    host.describe("950", count=2)
+    lines = shown(host, "info")
+    assert {len(line) for line in lines} == {99}
+    assert lines[6].startswith("| 0      | Ascend950PR      | OK            | 0.0 ")
+    assert lines[7].startswith("|        |                  | 0000:C1:00.0  | 0           0    / 0 ")
+    assert lines[7].endswith(" 0     / 131072        |")
+    board = shown(host, "info", "-t", "board", "-i", "0")
+    assert (values(board, "NPU Name"), values(board, "Chip Name")) == (["9579"], ["Ascend950PR"])
+
+
+def test_info_of_the_first_910(host: Host) -> None:
+    host.describe("910", count=1)
+    lines = shown(host, "info")
+    assert lines[6].startswith("| 0     910A                | OK ")
+    assert lines[7].endswith(" 0    / 32768         |")
 
 
 def test_processes_and_memory_are_really_there(host: Host) -> None:
@@ -76,7 +113,7 @@ def test_processes_of_another_host_are_not_shown(host: Host) -> None:
     assert holder.stderr is not None
     while "holding" not in holder.stderr.readline():
         pass
-    conf = host.driver / "simulated_devices.conf"
+    conf = host.conf
     other = conf.with_name("other")
     other.write_text(conf.read_text())
     other.replace(conf)
@@ -92,7 +129,7 @@ def test_the_version_is_always_marked_as_simulated(host: Host) -> None:
 
 
 def test_list_and_topology(host: Host) -> None:
-    (host.driver / "simulated_devices.conf").write_text("count=2\nname=910B3\nhbm_mb=65536\n")
+    host.describe("910b", count=2)
     assert values(shown(host, "info", "-l"), "NPU ID") == ["0", "1"]
     rows = shown(host, "info", "-t", "topo")
     assert [row.split() for row in rows[1:3]] == [
@@ -102,7 +139,7 @@ def test_list_and_topology(host: Host) -> None:
 
 
 def test_list_mapping_and_topology_of_cards_with_two_chips(host: Host) -> None:
-    (host.driver / "simulated_devices.conf").write_text(A3)
+    host.describe("a3", count=4)
     listed = shown(host, "info", "-l")
     assert values(listed, "Total Count") == ["2"]
     assert values(listed, "Chip Count") == ["2", "2"]

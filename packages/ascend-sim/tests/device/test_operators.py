@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from .hosts import KERNELS, Host
@@ -35,16 +37,17 @@ def test_wrong_handles_are_errors(host: Host) -> None:
 
 
 def test_operators_need_the_kernels_package(host: Host) -> None:
-    (host.opp / KERNELS).rmdir()
+    kernels = host.opp / KERNELS / "ascend910b"
+    shutil.rmtree(kernels)
     assert host.ask("matmul", "float") == {
         "code": NO_KERNELS,
-        "message": f"npusim: no operator kernels for Ascend910B3 under {host.opp / KERNELS}: "
+        "message": f"npusim: no operator kernels for Ascend910B3 under {kernels}: "
         f"install Ascend-cann-kernels (error {NO_KERNELS})",
     }
 
 
 def test_the_kernels_must_be_of_this_chip(host: Host) -> None:
-    (host.driver / "simulated_devices.conf").write_text("count=1\nname=910_9392\nhbm_mb=1\n")
+    host.describe("a3")
     failure = host.ask("matmul", "float")
     assert failure["code"] == NO_KERNELS
     assert "kernel/ascend910_93:" in failure["message"]

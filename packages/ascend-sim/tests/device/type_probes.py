@@ -8,7 +8,7 @@ import json
 
 from .acl import FLOAT, INT64, Acl, CallError, encode
 
-SIZES = {**dict.fromkeys((2, 4, 12), 1), **dict.fromkeys((1, 6, 7, 27), 2)}
+SIZES = {**dict.fromkeys((2, 4, 12, 35, 36), 1), **dict.fromkeys((1, 6, 7, 27), 2)}
 SIZES |= {**dict.fromkeys((0, 3, 8, 33), 4), **dict.fromkeys((9, 10, 11, 16), 8), 17: 16}
 """The bytes of an element by the number of its type."""
 

@@ -18,7 +18,7 @@ from tests.device.hosts import Host, build
 from tests.fuzz.campaign import Campaign, table
 
 CALLS_PER_PROCESS = 10_000
-HBM_MB = 512
+MEMORY_MB = 512
 """MiB of a card: little, because processes with sanitizers take several times as much."""
 
 
@@ -32,7 +32,7 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        host = Host.make(build(folder / "built", "address,undefined"), folder, HBM_MB)
+        host = Host.make(build(folder / "built", "address,undefined"), folder, MEMORY_MB)
         campaign = Campaign(folder, host.environment({}))
         seeds = range(options.seed, options.seed + -(-options.calls // options.per_process))
         start, ended = time.monotonic(), []
