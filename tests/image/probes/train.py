@@ -20,26 +20,21 @@ config = {
     "optimizer": {"type": "Adam", "params": {"lr": 0.05, "torch_adam": True}},
     "zero_optimization": {"stage": 2},
 }
-engine, _, _, _ = deepspeed.initialize(
-    model=model, model_parameters=model.parameters(), config=config
-)
-inputs, wanted = torch.randn(4, 8).to(engine.device), torch.randn(4, 1).to(engine.device)
-losses = []
-for _ in range(3):
-    loss = torch.nn.functional.mse_loss(engine(inputs), wanted)
-    engine.backward(loss)
-    engine.step()
-    losses.append(float(loss))
+answer = {"accelerator": get_accelerator().device_name(), "losses": [], "error": ""}
+try:
+    engine, _, _, _ = deepspeed.initialize(
+        model=model, model_parameters=model.parameters(), config=config
+    )
+    inputs, wanted = torch.randn(4, 8).to(engine.device), torch.randn(4, 1).to(engine.device)
+    for _ in range(3):
+        loss = torch.nn.functional.mse_loss(engine(inputs), wanted)
+        engine.backward(loss)
+        engine.step()
+        answer["losses"].append(float(loss))
+    answer["device"] = str(engine.device)
+except RuntimeError as error:
+    answer["error"] = str(error)
+answer["backend"] = torch.distributed.get_backend()
 print()
-print(
-    json.dumps(
-        {
-            "accelerator": get_accelerator().device_name(),
-            "backend": torch.distributed.get_backend(),
-            "device": str(engine.device),
-            "losses": losses,
-        }
-    ),
-    flush=True,
-)
+print(json.dumps(answer), flush=True)
 os._exit(0)

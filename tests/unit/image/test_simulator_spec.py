@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import UsageError
+from cannery.common.model import SIMULATED_CHIPS
 from cannery.image import simulator_spec
 from cannery.image.simulator_spec import INPUTS, SOURCES, package_spec
 from cannery.matrix.schema import parse_matrix
@@ -43,11 +44,11 @@ def test_the_layout_and_the_version_are_the_targets(layout: str) -> None:
 
 
 def test_a_chip_that_the_simulator_does_not_know() -> None:
-    target = parse_matrix(TEXT.replace("910b", "310p"), "matrix.yaml").targets["served"]
+    target = parse_matrix(TEXT.replace("910b", "310b"), "matrix.yaml").targets["served"]
     with pytest.raises(UsageError) as caught:
         package_spec(target)
     assert str(caught.value) == (
-        "served has chip 310p, but the software device supports only 910b and a3. "
+        "served has chip 310b, but the software device supports only 910b, a3, 310p, 910, 950. "
         "Build it from Huawei's packages."
     )
 
@@ -88,4 +89,12 @@ def test_the_recipe_is_of_the_device_and_the_packages_alone(
     before = recipe_with("device/build.sh")
     assert recipe_with("ascend_sim/command/host.py") == recipe_with("tools/archive.py") == before
     assert recipe_with("ascend_sim/packages/README.md") == before
-    assert recipe_with("ascend_sim/packages/pack.py") != before
+    assert recipe_with("ascend_sim/packages/chips/310p.json") == before
+    assert (own := recipe_with("ascend_sim/packages/chips/910b.types")) != before
+    assert recipe_with("ascend_sim/packages/pack.py") not in (before, own)
+
+
+def test_each_chip_of_the_simulator_has_a_file_of_facts_and_one_of_types() -> None:
+    for suffix in (".json", ".types"):
+        files = (SOURCES / simulator_spec.CHIPS).glob(f"*{suffix}")
+        assert sorted(path.stem for path in files) == sorted(SIMULATED_CHIPS)

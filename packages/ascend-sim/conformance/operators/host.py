@@ -35,9 +35,7 @@ def built(out: Path) -> Path:
     return out
 
 
-def environment(
-    device: Path, folder: Path, cann: str = CANN, chip: str = "910b"
-) -> dict[str, str]:
+def environment(device: Path, folder: Path, cann: str = CANN, chip: str = "910b") -> dict[str, str]:
     """The environment of a process that uses `device` as CANN `cann`; its files go into `folder`.
 
     Raises:

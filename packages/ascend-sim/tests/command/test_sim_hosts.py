@@ -33,7 +33,7 @@ def test_the_host_is_what_the_options_say(python: Python) -> None:
     python.inside(*options, "--cann", "8.3.RC1")
     ascend = only_host(python) / ASCEND
     conf = (ascend / "driver/simulated_devices.conf").read_text()
-    assert conf == "count=4\nname=910_9392\nhbm_mb=512\n"
+    assert {"count=4", "name=910_9392", "memory_mb=512"} <= set(conf.splitlines())
     assert "Version=25.3.RC1-sim\n" in (ascend / "driver/version.info").read_text()
     latest = ascend / "ascend-toolkit/latest"
     assert (latest / "opp/built-in/op_impl/ai_core/tbe/kernel/ascend910_93").is_dir()

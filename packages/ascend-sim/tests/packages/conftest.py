@@ -25,7 +25,7 @@ VARIABLES = {each["version"]: each["variables"] for each in archive.known(ARCH)[
 """Those of each NNAL's set_env.sh, the oldest first."""
 OLDEST = next(iter(VARIABLES))
 TOOLKIT, KERNELS, NNAL = "toolkit", "kernels", "nnal"
-DRIVER = {"version": "24.1.rc3", "chip_name": "910B3", "devices": 8, "hbm_mb": 65536}
+DRIVER = {"version": "24.1.rc3", "chip": "910b", "devices": 8}
 PYTHON_TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
 APEX = f"apex-0.1+ascend-{PYTHON_TAG}-{PYTHON_TAG}-linux_{ARCH}.whl"
 

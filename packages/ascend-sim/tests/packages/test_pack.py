@@ -58,7 +58,7 @@ def test_host_tree_is_complete(t39: Packed) -> None:
     assert (driver / "lib64/common").is_dir()
     assert (driver / "version.info").read_text().startswith("Version=24.1.rc3-sim\n")
     devices = (driver / "simulated_devices.conf").read_text()
-    assert devices == "count=8\nname=910B3\nhbm_mb=65536\n"
+    assert devices.startswith("count=8\nname=910B3\nshown=910B3\nkernels=ascend910b\nmemory=HBM\n")
     assert os.access(host / "usr/local/bin/npu-smi", os.X_OK)
     install_info = (host / "etc/ascend_install.info").read_text()
     assert "Driver_Install_Path_Param=/usr/local/Ascend\n" in install_info
@@ -71,20 +71,37 @@ def test_everything_may_be_left_out(device: Path, tmp_path: Path) -> None:
     assert files_below(tmp_path / "out") == {}
 
 
-@pytest.mark.parametrize("chip", ["a3", "A3"])
-def test_a3_kernels_go_where_torch_npu_looks(device: Path, tmp_path: Path, chip: str) -> None:
-    spec = make_spec("8.5.0", "cann", "aarch64", "a3")
-    name = "Ascend-cann-A3-ops_8.5.0_linux-aarch64.run"
+@pytest.mark.parametrize(
+    ("chip", "folder", "soc"),
+    [
+        ("a3", "ascend910_93", "910_9392"),
+        ("A3", "ascend910_93", "910_9392"),
+        ("310p", "ascend310p", "310P3"),
+        ("910", "ascend910", "910A"),
+        ("950", "ascend950", "950PR_9579"),
+    ],
+)
+def test_kernels_go_where_torch_npu_looks(
+    device: Path, tmp_path: Path, chip: str, folder: str, soc: str
+) -> None:
+    spec = make_spec("8.5.0", "cann", "aarch64", chip.lower())
+    name = f"Ascend-cann-{chip.upper()}-ops_8.5.0_linux-aarch64.run"
     spec["packages"] = [{"component": "kernels", "chip": chip, "file": name}]
-    spec["driver"] = {**spec["driver"], "chip_name": "910_9391"}
+    spec["driver"] = {**spec["driver"], "chip": chip.lower(), "memory_mb": 7}
     result = run_pack(spec, device, tmp_path / "out", tmp_path)
     assert result.returncode == 0, result.stderr
     tree = unpacked(tmp_path / "out/artifacts" / name, tmp_path / "there")
     kernels = tree / "cann-8.5.0/opp/built-in/op_impl/ai_core/tbe/kernel"
-    assert [path.name for path in kernels.iterdir()] == ["ascend910_93"]
-    assert "This Ascend-cann-A3-ops is" in (kernels / "ascend910_93/SIMULATED").read_text()
+    assert [path.name for path in kernels.iterdir()] == [folder]
+    assert f"This Ascend-cann-{chip.upper()}-ops is" in (kernels / folder / "SIMULATED").read_text()
+    product = next(
+        line.split()[:3]
+        for line in (kernels / folder / "accepted_types").read_text().splitlines()
+        if line.startswith("Matmul ")
+    )
+    assert product == ["Matmul", "0", "self"]
     devices = tmp_path / "out/host/usr/local/Ascend/driver/simulated_devices.conf"
-    assert "name=910_9391\n" in devices.read_text()
+    assert {f"name={soc}", "memory_mb=7"} <= set(devices.read_text().splitlines())
 
 
 def test_all_problems_of_a_spec_are_reported(device: Path, tmp_path: Path) -> None:
@@ -94,7 +111,7 @@ def test_all_problems_of_a_spec_are_reported(device: Path, tmp_path: Path) -> No
         "layout": "old",
         "packages": [{"component": "kernels", "chip": "910c", "file": "../kernels.zip"}, 3],
         "apex": {"wheel": "apex.whl"},
-        "driver": {"version": "1", "chip_name": "910B3", "devices": "8", "hbm_mb": 1},
+        "driver": {"version": "1", "chip": "910B3", "devices": "8", "memory_mb": -1},
         "drivers": None,
     }
     result = run_pack(spec, device, tmp_path / "out", tmp_path)
@@ -104,7 +121,7 @@ def test_all_problems_of_a_spec_are_reported(device: Path, tmp_path: Path) -> No
         "spec.cann: expected a plain name, found '8.0 T39'",
         "spec.layout: 'old' is not one of ascend-toolkit, cann",
         "spec.packages[0].file: expected a plain name",
-        "spec.packages[0].chip: '910c' is not one of 310b, 310p, 910, 910b, 950, a3",
+        "spec.packages[0].chip: '910c' is not one of 310p, 910, 910b, 950, a3",
         "spec.packages[1]: expected an object, found int",
         "spec.apex.wheel: unknown key",
         "spec.driver.devices: expected a number, found '8'",

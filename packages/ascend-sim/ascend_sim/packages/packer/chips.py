@@ -110,9 +110,7 @@ def types_file(rows: Iterable[Accepted]) -> str:
     lines = []
     for each in rows:
         mask = sum(1 << CODES[name] for name in each.types)
-        lines.append(
-            f"{each.operator} {each.place} {each.parameter} {mask:x} {each.document}\n"
-        )
+        lines.append(f"{each.operator} {each.place} {each.parameter} {mask:x} {each.document}\n")
     return "".join(lines)
 
 

@@ -22,9 +22,7 @@ def generator_of(key: Any, counter: Any) -> torch.Generator:
     return generator(int(key.flatten()[-1]), int(counter.flatten()[-1]))
 
 
-def sliced(
-    x: Any, begin: Sequence[int], sizes: Sequence[int], steps: Sequence[int] | None
-) -> Any:
+def sliced(x: Any, begin: Sequence[int], sizes: Sequence[int], steps: Sequence[int] | None) -> Any:
     """A part of x from ``begin`` on, of ``sizes`` (-1 for all that is left), with ``steps``."""
     for dim, first in enumerate(begin):
         step = steps[dim] if steps else 1
