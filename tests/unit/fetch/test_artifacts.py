@@ -253,7 +253,7 @@ def test_what_cannot_be_simulated_either_is_not_advised(tmp_path: Path) -> None:
 def test_a_chip_without_a_software_device_is_not_advised_to_be_simulated(
     full: Target, tmp_path: Path
 ) -> None:
-    kernels = {"310p": full.kernels_file}
-    target = replace(full, chip="310p", cann=with_packages(full.cann, kernels=kernels))
+    kernels = {"310b": full.kernels_file}
+    target = replace(full, chip="310b", cann=with_packages(full.cann, kernels=kernels))
     *_, advice = refusal(target, tmp_path)
     assert "--simulate" not in advice

@@ -62,8 +62,8 @@ def test_a_driver_for_the_same_chip_will_do(made: list[str], tmp_path: Path) -> 
 
 
 def test_a_chip_without_a_simulated_device(made: list[str]) -> None:
-    found = found_with(ascend={"operators": ["ascend310p"]})
-    with pytest.raises(EngineError, match="no simulated device for aarch64 and chip 310p"):
+    found = found_with(ascend={"operators": ["ascend310b"]})
+    with pytest.raises(EngineError, match="no simulated device for aarch64 and chip 310b"):
         device_for(PROJECT, "aarch64", found, simulate=True)
 
 

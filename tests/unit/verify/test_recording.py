@@ -118,7 +118,7 @@ def test_a_simulated_run_leaves_the_results_of_real_packages_alone(world: World)
 
 
 def test_a_target_without_simulated_packages_has_no_key_of_a_simulated_image(world: World) -> None:
-    target = replace(world.checkout.matrix.targets["full"], chip="310p")
+    target = replace(world.checkout.matrix.targets["full"], chip="310b")
     assert state_keys(world.checkout.project)(target, True) == ""
     assert inputs_now(world.checkout.project)(target, True, DeviceKind.NONE) == {}
 

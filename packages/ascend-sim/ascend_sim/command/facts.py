@@ -35,9 +35,9 @@ class Facts:
     """What this wheel is, and what it can simulate.
 
     ``content`` is a hash of the wheel's other files, ``links`` maps the links that belong to the
-    device, all in its folder toolkit, to their targets, ``chips`` are the names of the
-    chips, the usual one first, and ``cann_of_torch_npu`` the version of a torch_npu to that of the CANN that it was made for.
-    The oldest release is the first.
+    device, all in its folder toolkit, to their targets, ``chips`` are the names of the chips, the
+    usual one first, and ``cann_of_torch_npu`` maps the version of a torch_npu to that of the CANN
+    that it was made for. The oldest release is the first.
     """
 
     version: str

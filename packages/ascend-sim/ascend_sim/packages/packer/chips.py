@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of the chips: ../chips/CHIP.json, and CHIP.types for what their operators accept."""
+"""What is known of the chips: ../chips/CHIP.json, and in CHIP.types what operators accept."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ CODES = {
 class Chip:
     """A chip that the software device simulates; ``sources`` says where each fact is from.
 
-    ``name`` is the model that npu-smi and, after "Ascend", CANN name, and ``shown`` what the tables
-    of npu-smi have. ``kernels`` is the folder of its operators in CANN's packages. ``memory`` is HBM
-    or DDR, ``memory_mb`` that of one chip in MiB. ``processes_per_chip`` is how many of a group of
-    HCCL can use one chip, 0 for any number; ``lacks`` are the collectives that HCCL does not have on
-    it, and ``reduces`` the types that it reduces, all if there are none. ``architecture`` is CANN's
-    number (NpuArch).
+    ``name`` is the model that npu-smi and, after "Ascend", CANN name, and ``shown`` what the
+    tables of npu-smi have. ``kernels`` is the folder of its operators in CANN's packages.
+    ``memory`` is HBM or DDR, ``memory_mb`` that of one chip in MiB. ``processes_per_chip`` is how
+    many of a group of HCCL can use one chip, 0 for any number; ``lacks`` are the collectives that
+    HCCL does not have on it, and ``reduces`` the types that it reduces, all if there are none.
+    ``architecture`` is CANN's number (NpuArch).
     """
 
     name: str

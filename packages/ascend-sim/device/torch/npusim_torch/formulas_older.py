@@ -24,9 +24,9 @@ def generator_of(key: Any, counter: Any) -> torch.Generator:
 
 def sliced(x: Any, begin: Sequence[int], sizes: Sequence[int], steps: Sequence[int] | None) -> Any:
     """A part of x from ``begin`` on, of ``sizes`` (-1 for all that is left), with ``steps``."""
-    for dim, first in enumerate(begin):
+    for dim, start in enumerate(begin):
         step = steps[dim] if steps else 1
-        first %= max(x.shape[dim], 1)
+        first = start % max(x.shape[dim], 1)
         size = sizes[dim] if sizes[dim] >= 0 else x.shape[dim] - first
         x = x.narrow(dim, first, (size - 1) * step + 1 if size else 0)[
             tuple([slice(None)] * dim + [slice(None, None, step)])
