@@ -195,9 +195,9 @@ def is_not_started(code: int, said: str) -> bool:
     return code in (126, 127) and bool(_BY_SHELL.search(said))
 
 
-# As in "| 0     910B3               | OK            |", with a border between the two for a 950. The
+# As in "| 0     910B3               | OK            |", with a border between both for a 950. The
 # second row of a device has no name.
-_NPU = re.compile(r"^\| *[0-9]+ +(?:\| *)?(\S+) *\| *[A-Z]\S* *\|", re.MULTILINE)
+_NPU = re.compile(r"^\| *[0-9]+ +(?:\| *)?(?=\S*[A-Za-z])(\S+) *\| *[A-Z]\S* *\|", re.MULTILINE)
 _DRIVER = re.compile(r"npu-smi .*Version: *(\S+)")
 
 _UNKNOWN_NPU = "NPU of unknown kind"

@@ -26,7 +26,7 @@ PACKAGE = "ascend_sim"
 SUMMARY = "Simulated Ascend NPUs for the tests of programs that use torch_npu"
 MACHINES = tuple(sorted(ELF_MACHINES.values()))
 PYTHON = "3.9"
-_OF_THE_PACKER = ("layouts", "packer", "templates", "toolkit")
+_OF_THE_PACKER = ("chips", "layouts", "packer", "templates", "toolkit")
 _SHIPPED = ("command", *(f"packages/{name}" for name in _OF_THE_PACKER))
 _COMPILED = (
     "toolkit/lib64/libascendcl.so",

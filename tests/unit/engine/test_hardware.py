@@ -42,6 +42,33 @@ def test_on_npus(monkeypatch: pytest.MonkeyPatch) -> None:
     assert hardware(DeviceKind.NPU, "aarch64") == "aarch64, 2 x 910B3, driver 24.1.rc3"
 
 
+INFERENCE = """\
+| npu-smi 25.5.1                                   Version: 25.5.1                                       |
+| 1       310P3                 | OK              | NA           49                0     / 0             |
+| 0       0                     | 0000:01:00.0    | 0            1448 / 44278                            |
+| 1       310P3                 | OK              | NA           45                0     / 0             |
+| 1       1                     | 0000:01:00.0    | 0            1511 / 43693                            |
+| 1       0                     | 4242            | python3                  | 100                       |
+"""  # noqa: E501  # as driver 25.5.1 writes it
+LATEST = """\
+| npu-smi 25.7.rc1.6                               Version: 25.7.rc1.6                            |
+| 0      | Ascend950PR      | OK            | 195.6       56                0     / 0             |
+|        |                  | 0000:61:00.0  | 0           0    / 0          5239  / 131072        |
+| 0                         | 123           | VLLM                     | 100                      |
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (INFERENCE, "2 x 310P3, driver 25.5.1"),
+        (LATEST, "1 x Ascend950PR, driver 25.7.rc1.6"),
+    ],
+)
+def test_the_tables_of_other_chips(said: str, found: str) -> None:
+    assert containers.npus(said) == found
+
+
 def test_what_npu_smi_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     assert npus("dcmi containers initialize failed. ret is -8005") == "NPU of unknown kind"
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from . import (
     bad_calls,
     channel_probes,
+    chip_probes,
     hccl_probes,
     operator_probes,
     runtime_probes,
@@ -210,6 +211,7 @@ PROBES: dict[str, Callable[..., object]] = (
     }
     | bad_calls.PROBES
     | channel_probes.PROBES
+    | chip_probes.PROBES
     | hccl_probes.PROBES
     | operator_probes.PROBES
     | runtime_probes.PROBES

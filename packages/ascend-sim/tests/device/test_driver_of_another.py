@@ -54,7 +54,7 @@ def refusal(request: pytest.FixtureRequest, host: Host) -> str:
         )
     library = replace_driver(host, STALE)
     return (
-        f"cannery: {library} is a simulated driver of protocol 0, and this CANN needs protocol 2."
+        f"cannery: {library} is a simulated driver of protocol 0, and this CANN needs protocol 3."
         " Make both with one version of cannery (build.py --simulate)."
     )
 

@@ -62,7 +62,7 @@ def test_only_the_vendor_s_interface_is_exported(built: Path, file: str) -> None
     assert names
     own = {name for name in names if not name.startswith(VENDOR_PREFIXES)}
     # By this alone the simulated CANN tells its driver from a real one.
-    driver = {"npusim_driver_protocol", "npusim_driver_host", "npusim_driver_users"}
+    driver = {f"npusim_driver_{name}" for name in ("protocol", "host", "users", "chip")}
     expected = {
         "driver/lib64/driver/libascend_hal.so": driver,
         "toolkit/devlib/libascend_hal.so": {"npusim_driver_protocol"},

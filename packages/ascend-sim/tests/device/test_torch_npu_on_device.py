@@ -114,14 +114,52 @@ print(str(same).lower())
 """
 
 
+CHIP = """
+import json, torch, torch_npu
+from torch import nn
+def refused(action):
+    try:
+        action()
+        torch.npu.synchronize()
+    except RuntimeError as error:
+        return "lets it pass here" in str(error)
+    return False
+def losses(device):
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 5)).to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
+    inputs, wanted = torch.randn(6, 8).to(device), torch.randint(0, 5, (6,)).to(device)
+    found = []
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(inputs), wanted)
+        loss.backward()
+        optimizer.step()
+        found.append(float(loss))
+    return found
+pairs = [*zip(losses("npu"), losses("cpu"))]
+ones = torch.ones(2, 2).npu()
+print(json.dumps({
+    "name": torch.npu.get_device_name(0),
+    "memory": torch.npu.get_device_properties(0).total_memory >> 20,
+    "compiles": not torch_npu.npu.is_jit_compile_false(),
+    "bfloat16": torch.npu.is_bf16_supported(),
+    "random": str(torch.randn(3).npu()).startswith("tensor(["),
+    "largest": max(abs(a - b) for a, b in pairs),
+    "falls": pairs[-1][0] < pairs[0][0],
+    "refused": [refused(lambda: ones.to(kind) @ ones.to(kind)) for kind in (torch.bfloat16, torch.float64)],
+}))
+"""
+
+
 def run(
-    built: Path, folder: Path, script: str, *arguments: str, **settings: str
+    built: Path, folder: Path, script: str, *arguments: str, chip: str = "910b", **settings: str
 ) -> subprocess.CompletedProcess[str]:
     """Runs ``script`` on the device; its output and errors are one text."""
     assert PYTHON is not None
     return subprocess.run(
         [PYTHON, "-W", "ignore", "-c", script, *arguments],
-        env={**environment(built, folder), "NPUSIM_LENIENT": "1", **settings},
+        env={**environment(built, folder, chip=chip), "NPUSIM_LENIENT": "1", **settings},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -199,6 +237,33 @@ def test_what_people_do_is_as_on_the_cpu(built: Path, tmp_path: Path) -> None:
     lines = [line for line in done.stdout.splitlines() if line.startswith("check: ")]
     found = dict(json.loads(line[len("check: ") :]) for line in lines)
     assert found == dict.fromkeys((check.__name__ for check in CHECKS), "pass")
+
+
+@pytest.mark.parametrize(
+    ("chip", "name", "memory", "first"),
+    [
+        ("310p", "Ascend310P3", 44280, True),
+        ("910", "Ascend910A", 32768, True),
+        ("950", "Ascend950PR_9579", 131072, False),
+    ],
+)
+def test_another_chip(
+    built: Path, tmp_path: Path, chip: str, name: str, memory: int, first: bool
+) -> None:
+    """The first chips compute with the older interface, in float16, and without bfloat16."""
+    settings = {"NPUSIM_LENIENT": "0", "ASCEND_LAUNCH_BLOCKING": "1"}
+    done = run(built, tmp_path, CHIP, chip=chip, **settings)
+    answer = json.loads(done.stdout.splitlines()[-1])
+    assert answer.pop("largest") < (0.01 if first else LARGEST_ERROR * 10)
+    assert answer == {
+        "name": name,
+        "memory": memory,
+        "compiles": first,
+        "bfloat16": not first,
+        "random": True,
+        "falls": True,
+        "refused": [first, True],
+    }
 
 
 def test_an_index_beside_whole_dimensions(built: Path, tmp_path: Path) -> None:
