@@ -137,6 +137,17 @@ def losses(device):
         optimizer.step()
         found.append(float(loss))
     return found
+def attended(device):
+    torch.manual_seed(1)
+    layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True).to(device)
+    steps = torch.randn(2, 5, 16).to(device).requires_grad_()
+    layer(steps).square().sum().backward()
+    return steps.grad.cpu()
+def attention():
+    try:
+        return float((attended("npu") - attended("cpu")).abs().max()) < 1e-4
+    except RuntimeError as error:
+        return "can not cast format when output is input" in str(error) and "torch_npu"
 pairs = [*zip(losses("npu"), losses("cpu"))]
 ones = torch.ones(2, 2).npu()
 print(json.dumps({
@@ -147,6 +158,7 @@ print(json.dumps({
     "random": str(torch.randn(3).npu()).startswith("tensor(["),
     "largest": max(abs(a - b) for a, b in pairs),
     "falls": pairs[-1][0] < pairs[0][0],
+    "attention": attention(),
     "refused": [refused(lambda: ones.to(kind) @ ones.to(kind)) for kind in (torch.bfloat16, torch.float64)],
 }))
 """
@@ -262,6 +274,7 @@ def test_another_chip(
         "bfloat16": not first,
         "random": True,
         "falls": True,
+        "attention": "torch_npu" if first else True,
         "refused": [first, True],
     }
 

@@ -186,4 +186,15 @@ def flash_packed_backward(dy: Any, query: Any, key: Any, value: Any, *settings: 
     return _gradients(lambda q, k, v: _packed(q, k, v, *settings)[2], dy, query, key, value)
 
 
-__all__ = ["flash", "flash_backward", "flash_packed", "flash_packed_backward"]
+def plain(refused: Any, drop: Any, keep: float) -> bool:
+    """True; an error for what the operators of the 950 take and this device does not."""
+    if any(isinstance(item, torch.Tensor) or item for item in refused):
+        raise NotImplementedError(
+            "attention with rotary parts, scales, sinks or packed sequences is not simulated here"
+        )
+    if keep < 1 and drop is None:
+        raise NotImplementedError("attention that draws its own dropout is not simulated")
+    return True
+
+
+__all__ = ["flash", "flash_backward", "flash_packed", "flash_packed_backward", "plain"]
