@@ -126,7 +126,8 @@ def refused(action):
     return False
 def losses(device):
     torch.manual_seed(1)
-    model = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 5)).to(device)
+    layers = nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 5)
+    model = nn.Sequential(*layers).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
     inputs, wanted = torch.randn(6, 8).to(device), torch.randint(0, 5, (6,)).to(device)
     found = []
@@ -149,7 +150,7 @@ def attention():
     except RuntimeError as error:
         return "can not cast format when output is input" in str(error) and "torch_npu"
 pairs = [*zip(losses("npu"), losses("cpu"))]
-ones = torch.ones(2, 2).npu()
+ones = [torch.ones(2, 2, dtype=kind).npu() for kind in (torch.bfloat16, torch.float64)]
 print(json.dumps({
     "name": torch.npu.get_device_name(0),
     "memory": torch.npu.get_device_properties(0).total_memory >> 20,
@@ -159,7 +160,7 @@ print(json.dumps({
     "largest": max(abs(a - b) for a, b in pairs),
     "falls": pairs[-1][0] < pairs[0][0],
     "attention": attention(),
-    "refused": [refused(lambda: ones.to(kind) @ ones.to(kind)) for kind in (torch.bfloat16, torch.float64)],
+    "refused": [refused(lambda: each @ each) for each in ones],
 }))
 """
 
