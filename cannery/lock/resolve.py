@@ -38,8 +38,8 @@ HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml an
 _BUILD_CONSTRAINT = "setuptools<81"
 """Old sdists import pkg_resources, which setuptools 82 has removed."""
 
-_BUILD = (_BUILD_CONSTRAINT, "uv", "wheel", "packaging", "py-cpuinfo")
-"""uv, and the build requirements of DeepSpeed's sdist."""
+_BUILD = (_BUILD_CONSTRAINT, "uv", "wheel", "packaging", "py-cpuinfo", "pip")
+"""uv, the build requirements of DeepSpeed's sdist, and pip, which downloads sdists by hash."""
 
 _BUILD_FILES = {"build.txt": _BUILD_CONSTRAINT + "\n"}
 
