@@ -95,16 +95,21 @@ class _Reader:
         self.half = 0
         self._first: tuple[int, str, str] | None = None
         self._in_processes = False
+        self._alone = False  # whether a card has one chip, which the table does not number
         self._seen: set[tuple[int, int]] = set()
 
     def row(self, cells: list[str]) -> None:
         if len(cells) > 1 and cells[1] == "Process id":
             self.broken()
             self._in_processes = True
+            self._alone = "Chip" not in cells[0]
         elif self._in_processes:
             self._process(cells)
         elif len(cells) == 3:
             self._chip(cells)
+        elif len(cells) == 4:  # driver 25.7: the name has a column, and the second row no number
+            first = "%s %s" % (cells[0], cells[1]) if cells[1] else "0"
+            self._chip([first, cells[2], cells[3]])
 
     def broken(self) -> None:
         """A chip whose second row is missing is counted, and left out."""
@@ -141,10 +146,10 @@ class _Reader:
 
     def _process(self, cells: list[str]) -> None:
         place = _NUMBERED.match(cells[0])
-        if place and place[2] and len(cells) >= 4 and _PID.match(cells[1]):
+        if place and (place[2] or self._alone) and len(cells) >= 4 and _PID.match(cells[1]):
             memory, inner = (int(cell) if _PID.match(cell) else 0 for cell in (*cells[3:5], "")[:2])
             self.processes.append(
-                Process(int(place[1]), int(place[2]), int(cells[1]), cells[2], memory, inner)
+                Process(int(place[1]), int(place[2] or 0), int(cells[1]), cells[2], memory, inner)
             )
 
 

@@ -17,6 +17,30 @@ FORMS = sorted(path.stem for path in RECORDED.glob("npu-smi-*.txt"))
 MANGLED = 1000
 
 
+LATEST = """\
+| npu-smi 25.7.rc1.6                               Version: 25.7.rc1.6                            |
+| NPU ID | Name             | Health        | Power(W)    Temp(C)           Hugepages-Usage(page) |
+|        |                  | Bus-Id        | NPU Util(%) Memory-Usage(MB)  HBM-Usage(MB)         |
+| 0      | Ascend950PR      | Alarm         | 207.6       65                0     / 0             |
+|        |                  | 0000:71:00.0  | 7           0    / 0          5249  / 131072        |
+| 3      | Ascend950PR      | OK            | 191.3       56                0     / 0             |
+|        |                  | 0000:F1:00.0  | 0           0    / 0          5255  / 131072        |
+| NPU ID                    | Process id    | Process name             | Process memory(MB)       |
+| 3                         | 123           | python3                  | 100                      |
+"""
+"""The rows of driver 25.7, which has no chips on a card, and a border between id and name."""
+
+
+def test_the_table_of_the_950() -> None:
+    smi = read_info(LATEST)
+    assert [(c.npu, c.chip, c.name, c.health, c.bus, c.used, c.total) for c in smi.chips] == [
+        (0, 0, "Ascend950PR", "Alarm", "0000:71:00.0", 5249, 131072),
+        (3, 0, "Ascend950PR", "OK", "0000:F1:00.0", 5255, 131072),
+    ]
+    assert (smi.half, smi.version) == (0, "25.7.rc1.6")
+    assert [(p.npu, p.chip, p.pid, p.memory) for p in smi.processes] == [(3, 0, 123, 100)]
+
+
 def test_a_910b1_with_driver_23() -> None:
     smi = read_info(recorded("npu-smi-23.0.rc2-910b1"))
     assert smi.version == "23.0.rc2.b090"
