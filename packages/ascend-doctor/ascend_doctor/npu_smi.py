@@ -108,7 +108,7 @@ class _Reader:
         elif len(cells) == 3:
             self._chip(cells)
         elif len(cells) == 4:  # driver 25.7: the name has a column, and the second row no number
-            first = "%s %s" % (cells[0], cells[1]) if cells[1] else "0"
+            first = " ".join(cells[:2]) if cells[1] else "0"
             self._chip([first, cells[2], cells[3]])
 
     def broken(self) -> None:

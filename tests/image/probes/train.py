@@ -7,6 +7,9 @@ import os
 os.environ.update(
     MASTER_ADDR="127.0.0.1", MASTER_PORT="29511", RANK="0", LOCAL_RANK="0", WORLD_SIZE="1"
 )
+KERNELS = os.path.join(os.environ["ASCEND_OPP_PATH"], "built-in/op_impl/ai_core/tbe/kernel")
+if os.path.isdir(os.path.join(KERNELS, "ascend310p")):
+    os.environ["ASCEND_LAUNCH_BLOCKING"] = "1"  # else torch_npu 2.9 tells no error of HCCL's
 
 import torch  # noqa: E402
 import torch_npu  # noqa: E402, F401
