@@ -21,7 +21,7 @@ WRONG = {
     "run --cards 0 -- true": "--cards '0' is not a number from 1 to 64",
     "run --cards 65 -- true": "--cards '65' is not a number from 1 to 64",
     "run --cards two -- true": "--cards 'two' is not a number",
-    "run --chip 910c -- true": "--chip '910c' is not simulated. Did you mean '910b'?",
+    "run --chip 910c -- true": "--chip '910c' is not simulated. Did you mean '910'?",
     "run --chip A3 -- true": "Did you mean 'a3'?",
     "run --memory 64 -- true": "--memory '64' is not a size",
     "run --memory 100000G -- true": "--memory '100000G' is not a size",

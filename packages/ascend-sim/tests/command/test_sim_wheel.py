@@ -126,6 +126,9 @@ def test_what_is_known_of_releases(facts: dict[str, Any]) -> None:
         "kernels": {
             "910b": f"Ascend-cann-910b-ops_9.1.0_linux-{MACHINE}.run",
             "a3": f"Ascend-cann-A3-ops_9.1.0_linux-{MACHINE}.run",
+            "310p": f"Ascend-cann-310p-ops_9.1.0_linux-{MACHINE}.run",
+            "910": f"Ascend-cann-910-ops_9.1.0_linux-{MACHINE}.run",
+            "950": f"Ascend-cann-950-ops_9.1.0_linux-{MACHINE}.run",
         },
         "lacks": [],
         "variables": releases["9.1.1"]["variables"],
