@@ -76,11 +76,10 @@ class Metadata:
             )
             if code:
                 return self._source.redacted(said.strip().rpartition("\n")[2])
-            text = (folder / _REPORT).read_text(encoding="utf-8")
-        try:
-            found = _reported(text)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            return f"pip's report is not as expected: {error!r}"
+            try:
+                found = _reported((folder / _REPORT).read_text(encoding="utf-8"))
+            except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+                return f"pip's report is not as expected: {error!r}"
         for wheel in wheels:
             self._known[wheel.file_names[0]] = found.get(wheel.name, _Metadata())
         return ""

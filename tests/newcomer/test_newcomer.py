@@ -2,7 +2,7 @@
 """A newcomer types the commands of the pages, in their order, on a bare machine without an NPU.
 
 ``nox -s newcomer`` types all of them, and with ``-- -m 'not long'`` those that need no engine, as
-``nox -s engine`` does in CI.
+``nox -s engine`` does in CI. All tests share one machine: with workers, add ``--dist loadfile``.
 """
 
 from __future__ import annotations

@@ -62,7 +62,8 @@ class Pip:
             for name in (pin.partition("==")[0] for pin in pins)
         ]
         text = self.report or json.dumps({"install": found})
-        (cwd / "report.json").write_text(text, encoding="utf-8")
+        if text != "none":
+            (cwd / "report.json").write_text(text, encoding="utf-8")
         return 0, ""
 
 
@@ -117,6 +118,7 @@ def test_each_wheel_is_asked_for_once_and_no_sdist(pip: Pip, target: Target) -> 
     [
         ({"fails": "WARNING: x\nERROR: no network\n"}, "ERROR: no network"),
         ({"report": "{}"}, "pip's report is not as expected: KeyError('install')"),
+        ({"report": "none"}, "pip's report is not as expected: FileNotFoundError("),
         ({"report": "<html>"}, "pip's report is not as expected: JSONDecodeError("),
         ({"report": '{"install": [1]}'}, "pip's report is not as expected: TypeError("),
     ],
