@@ -21,7 +21,9 @@ def in_language(page: Page, language: str) -> None:
     """Assert that the page is in this language and no other one."""
     expect(page.locator("html")).to_have_attribute("lang", TAGS[language])
     expect(page.locator(f"#language-{language}")).to_be_checked()
-    said = page.locator("body").inner_text()
+    # The text that is laid out, and the cards further down, which are not.
+    cards = page.locator(".card > summary").all_text_contents()
+    said = "\n".join([page.locator("body").inner_text(), *cards])
     summary = {"en": "PyTorch 2.3.1 with", "zh": "基于 CANN"}[language]
     assert summary in said
     if language == "zh":
