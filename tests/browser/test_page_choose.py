@@ -224,11 +224,11 @@ def test_a_linked_image_begins_at_the_top_though_no_card_above_was_laid_out(
     open_page: Open, width: int
 ) -> None:
     page = open_page(viewport={"width": width, "height": 500})
-    last = page.locator("#list > .card").nth(-4)
-    page.evaluate("(id) => { location.hash = id; }", last.get_attribute("id"))
-    expect(last).to_have_attribute("open", "")
+    card = page.locator("#list > .card").nth(-4)
+    page.evaluate("(id) => { location.hash = id; }", card.get_attribute("id"))
+    expect(card).to_have_attribute("open", "")
     page.wait_for_timeout(1000)
-    assert 0 <= last.evaluate("(card) => card.getBoundingClientRect().top") < 30
+    assert 0 <= card.evaluate("(each) => each.getBoundingClientRect().top") < 30
 
 
 def test_a_row_of_the_table_leads_to_the_card(open_page: Open) -> None:
