@@ -19,8 +19,11 @@ from cannery.engine.builder import buildx_version
 _REASON = re.compile(r"ERROR|error:|\bcause:|Caused by:")
 """Matches the lines with the reason of a failure; uv writes the causes of an error below it."""
 
-_REPEATED = "ERROR: failed to solve: "
-"""The beginning of the line in which buildx repeats the error of a step."""
+REPEATED = re.compile(r"ERROR: (?:failed to build: )?failed to (?:solve|run Build function): ")
+"""The beginning of the line in which buildx repeats the error of a step.
+
+It is "run Build function" if the engine takes more than five seconds to end the build.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +101,7 @@ def _secrets(source: PackageIndex) -> Iterator[list[str]]:
 
 def failure(what: str, tail: Sequence[str], log: Path) -> BuildError:
     """The error for a build that ended with the lines ``tail``; ``log`` has the whole output."""
-    lines = [line.replace(_REPEATED, "ERROR: ") for line in tail]
+    lines = [REPEATED.sub("ERROR: ", line) for line in tail]
     text = "".join(lines)
     fix = f"The whole log is in {log}."
     # Steps run programs of all kinds, so only their texts can be searched. This only adds a hint.

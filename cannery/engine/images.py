@@ -26,6 +26,7 @@ from cannery.common.errors import EngineError, Problem
 from cannery.common.process import run
 from cannery.common.references import full_reference
 from cannery.engine.builder import Builder
+from cannery.engine.buildx import REPEATED
 from cannery.engine.client import unreachable
 from cannery.image.bake_file import INTO_ENGINE
 
@@ -182,11 +183,11 @@ def pull(builder: Builder, reference: str, architecture: str) -> Refusal | None:
     if not code:
         return None
     last = (said.strip().splitlines() or ["docker gives no reason"])[-1]
-    _, solving, why = last.partition("failed to solve: ")
-    if not solving:
+    repeated = REPEATED.search(last)
+    if not repeated:
         raise EngineError(f"the builder {builder.name} reports:\n{said.strip()}")
     # Errors repeat the reference with every step that has failed.
-    why = why.rpartition(f"{reference}: ")[2]
+    why = last[repeated.end() :].rpartition(f"{reference}: ")[2]
     return Refusal(
         reference=reference, platform=platform, why=why, silent=bool(_SILENT.search(last))
     )

@@ -46,6 +46,9 @@ class EventKind(StrEnum):
     """``text`` is the digest of the image, the manifest or the config that it wrote."""
 
 
+_ENDS = (EventKind.DONE, EventKind.FAILED)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Event:
     """An event. ``target`` is a bake name, or empty if the event is about no target."""
@@ -84,12 +87,14 @@ class Events:
             if isinstance(loaded, str):
                 yield Event(kind=EventKind.SAID, text=loaded)
                 continue
-            for vertex in loaded.get("vertexes") or ():
-                yield from self._vertex(vertex)
+            steps = [e for each in loaded.get("vertexes") or () for e in self._vertex(each)]
+            yield from (event for event in steps if event.kind not in _ENDS)
             for status in loaded.get("statuses") or ():
                 yield from self._status(status)
             for log in loaded.get("logs") or ():
                 yield from self._log(log)
+            # A busy engine tells in one object what a step wrote and that it ended.
+            yield from (event for event in steps if event.kind in _ENDS)
 
     def _objects(self, line: str) -> Iterator[Mapping[str, Any] | str]:
         # Some versions of buildx write an object in one line, others in several lines, of which

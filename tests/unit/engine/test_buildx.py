@@ -137,6 +137,16 @@ FAILURES = {
         "Unavailable: error reading",
         "The connection to the engine was lost: check that it runs, and build again.",
     ),
+    "an engine that ends the build late": (
+        "ERROR: failed to run Build function: debian:none: not found",
+        "\nERROR: debian:none: not found",
+        "",
+    ),
+    "a newer buildx": (
+        "ERROR: failed to build: failed to solve: debian:none: not found",
+        "\nERROR: debian:none: not found",
+        "",
+    ),
     "an engine that was killed in a step": (
         "ERROR: failed to solve: Unavailable: error reading from server: EOF",
         "Unavailable: error reading",

@@ -88,6 +88,19 @@ def test_an_image_that_was_written(style: Style) -> None:
     assert wrote == Event(kind=EventKind.WROTE, target="a", step=step, text=digest)
 
 
+def test_what_a_busy_engine_says_at_once(style: Style) -> None:
+    """BuildKit may put all that it knows of a step into one object."""
+    digest = f"sha256:{7:064}"
+    parts = [
+        done("[a] exporting to image", "e"),
+        status("e", f"writing image {digest}", completed=True),
+        log("e", "said"),
+    ]
+    said = {kind: value for part in parts for kind, value in part.items()}
+    found = told(Events(["a", "b"]), style([said]))
+    assert [each.kind for each in found] == [EventKind.WROTE, EventKind.SAID, EventKind.DONE]
+
+
 @pytest.mark.parametrize("error", ["context canceled", "rpc error: Canceled: context canceled"])
 def test_a_step_that_was_stopped_has_not_failed(error: str) -> None:
     said = [started("[a os 1/1] RUN x"), vertex("[a os 1/1] RUN x", error=error)]
