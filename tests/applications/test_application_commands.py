@@ -47,6 +47,9 @@ def test_swift_trains() -> None:
     assert_learns(logged_losses(run("py311-torch290-cann900-swift460-910b", "swift.sh")))
 
 
+@pytest.mark.xfail(
+    strict=True, reason="the device refuses aclnnCumsum of booleans, which the card takes"
+)
 def test_verl_trains() -> None:
     """verl's trainer for supervised finetuning."""
     assert_learns(verl_losses(run("py311-torch2100-cann910-verl091-910b", "verl.sh")))
