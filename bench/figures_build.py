@@ -149,8 +149,10 @@ def moved(session: Session, plan: Plan) -> list[Figure]:
     ours = _Kept(lambda: session.without_stall(rebuild))
     baseline = _Kept(lambda: session.without_stall(baseline_rebuild))
     samples = alternating((plan.runs, plan.slow_runs), (ours, baseline))
+    # The figure has steps out of the logs, which are in the folder.
+    figure = _moved_figure(plan, samples, used, (ours, baseline))
     shutil.rmtree(folder)
-    return [_moved_figure(plan, samples, used, (ours, baseline))]
+    return [figure]
 
 
 def _moved_figure(
