@@ -101,8 +101,9 @@ class Session:
         argv += ["--simulate", "--no-test"]
         logs = self._emptied_logs(root or self.project.root)
         done = self._timed(argv, f"ours-{targets[0].id if len(targets) == 1 else 'all'}")
-        if root is None:
-            self._warm |= {target.id for target in targets}
+        # Another checkout has built another image, which has the target's name now.
+        built = {target.id for target in targets}
+        self._warm = self._warm | built if root is None else self._warm - built
         return replace(done, logs=tuple(sorted(logs.glob("*.log"))))
 
     def _emptied_logs(self, root: Path) -> Path:

@@ -84,3 +84,27 @@ def test_steps_are_read_before_the_copy_is_removed(
     assert figure.detail["steps"] == {"guard 1/1 RUN": 1.5}
     assert figure.detail["baseline_steps"] == {"[stage-0 1/1] RUN pip": 19.5}
     assert not [*tmp_path.glob("moves-*")]
+
+
+class _Built(Session):
+    """Remembers which checkouts it has built from."""
+
+    roots: list[Path] = []  # noqa: RUF012 # a test has one
+
+    def _timed(self, argv: Sequence[str], log: str) -> Timed:
+        assert log == f"ours-{MAIN.id}"
+        self.roots.append(Path(argv[1]).parent)
+        return Timed(seconds=1.0, lines=())
+
+
+def test_another_checkout_s_image_is_not_taken_for_this_one_s(tmp_path: Path) -> None:
+    """The image tests would test an image with the library that figure (c) has moved."""
+    project, other = Project(root=tmp_path / "this"), tmp_path / "other"
+    source, engine = PackageIndex(ca=None, index_url=""), Engine(host="", outer={})
+    session = _Built(project=project, engine=engine, source=source, folder=tmp_path, logs=tmp_path)
+    session.ours_warm(MAIN)
+    session.ours_warm(MAIN)
+    assert session.roots == [project.root]
+    session.ours(MAIN, root=other)
+    session.ours_warm(MAIN)
+    assert session.roots == [project.root, other, project.root]
