@@ -9,7 +9,7 @@ import struct
 from collections.abc import Sequence
 from math import prod
 
-FLOAT, HALF, INT32, INT64, BFLOAT16 = 0, 1, 3, 9, 27
+FLOAT, HALF, INT32, INT64, BOOL, BFLOAT16 = 0, 1, 3, 9, 12, 27
 HIGH_BANDWIDTH_MEMORY = 1
 TO_DEVICE, FROM_DEVICE = 1, 2
 FORMATS = {FLOAT: "f", HALF: "e", INT32: "i", INT64: "q", BFLOAT16: "H"}

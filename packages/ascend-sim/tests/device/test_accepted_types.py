@@ -72,6 +72,11 @@ def test_what_the_source_of_an_operator_takes_is_not_refused(host: Host) -> None
     assert not [name for name in names for each in refused[name] if bfloat16 in each]
 
 
+def test_the_running_sum_of_booleans(host: Host) -> None:
+    """The document has no booleans for self, which op_api converts without a check."""
+    assert host.ask("running_sum_of_booleans", NPUSIM_LENIENT=None) == [1, 1, 2, 3]
+
+
 def test_the_refusal_names_the_parameter_and_the_document(host: Host) -> None:
     failure = host.ask("matmul", "int64", NPUSIM_LENIENT=None)
     assert failure["code"] == 161002

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import json
 
-from .acl import FLOAT, INT64, Acl, CallError, encode
+from .acl import BOOL, FLOAT, INT64, Acl, CallError, decode, encode
 
 SIZES = {**dict.fromkeys((2, 4, 12, 35, 36), 1), **dict.fromkeys((1, 6, 7, 27), 2)}
 SIZES |= {**dict.fromkeys((0, 3, 8, 33), 4), **dict.fromkeys((9, 10, 11, 16), 8), 17: 16}
@@ -45,6 +45,18 @@ def _refuses(acl: Acl, name: str, types: list[int], views: dict[int, ctypes.c_vo
         return "NPUSIM_LENIENT=1 lets it pass" in error.message
     acl.call("aclDestroyAclOpExecutor", executor)
     return False
+
+
+def running_sum_of_booleans() -> object:
+    """The running sum of 1, 0, 1 and 1."""
+    acl = Acl()
+    acl.start()
+    booleans = acl.view(acl.upload(bytes([1, 0, 1, 1])), BOOL, [4])
+    memory = acl.allocate(32)
+    sums = acl.view(memory, INT64, [4])
+    acl.operate("aclnnCumsum", booleans, ctypes.c_int64(0), INT64, sums)
+    acl.call("aclrtSynchronizeDevice")
+    return decode(acl.download(memory, 32), INT64)
 
 
 def index_out_of_range() -> object:
@@ -101,5 +113,11 @@ def default_device(settings: str) -> object:
 
 PROBES = {
     probe.__name__: probe
-    for probe in (refused_types, index_out_of_range, operands_on_two_devices, default_device)
+    for probe in (
+        refused_types,
+        running_sum_of_booleans,
+        index_out_of_range,
+        operands_on_two_devices,
+        default_device,
+    )
 }
