@@ -11,20 +11,24 @@ from __future__ import annotations
 import base64
 import functools
 import json
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from testinfra.backend.base import CommandResult
 from testinfra.host import Host
 
+from cannery.engine.containers import TRUSTED
 from cannery.verify.image_checks import ALWAYS, FITTING
 from cannery.verify.pytest_report import leave_out
 from cannery.verify.verification import LeftOut
 
 Probe = Callable[..., dict[str, Any]]
 Start = Callable[..., Future[dict[str, Any]]]
+Begin = Callable[[str], Future[CommandResult]]
 
 ON_DEVICE = {"device": {"driver", "toolkit", "torch_npu"}, "train": {"deepspeed"}}
 """The probes that use the device, and the components whose checks ask them."""
@@ -36,6 +40,9 @@ DEVLIB = "LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$ASCEND_HOME_PATH/$(uname -m)-linux/d
 
 $ASCEND_HOME_PATH/devlib, the link to it, is in the newer layout only.
 """
+
+TRUST = f"$(test ! -e {TRUSTED} || echo PIP_CERT={TRUSTED} SSL_CERT_FILE={TRUSTED})"
+"""The variables that make a program in the container trust what the host trusts."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,6 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "torch: uses torch to look at something else")
     config.addinivalue_line("markers", "inherited: holds for images made FROM one of ours, too")
     config.addinivalue_line("markers", "any_image: holds for every image with the component")
+    config.addinivalue_line("markers", "runs(command): a long command, begun before other checks")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -62,13 +70,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             leave_out(item, LeftOut.COMPONENT, f"the target has no {component}")
         elif item.get_closest_marker("torch") and "torch" not in record["components"]:
             leave_out(item, LeftOut.COMPONENT, "the target has no torch")
-    # While the modules are imported, the other checks run.
-    items.sort(key=lambda item: not {"imported", "torch_alone"}.isdisjoint(_fixtures(item)))
+    items.sort(key=_is_slow)
 
 
-def _fixtures(item: pytest.Item) -> list[str]:
+def _is_slow(item: pytest.Item) -> int:
+    """Greater than 0 for a check that waits for what goes on while the other checks run."""
     names: list[str] = getattr(item, "fixturenames", [])
-    return names
+    return 2 if {"imported", "torch_alone"} & {*names} else int("ran" in names)
 
 
 @pytest.fixture(scope="session")
@@ -108,20 +116,20 @@ def checked(request: pytest.FixtureRequest) -> frozenset[str]:
 
 
 @pytest.fixture(scope="session")
-def trust(facts: dict[str, Any]) -> str:
-    """The variables that make a program in the container trust what the host trusts."""
-    path = facts["trusted"]
-    return f"PIP_CERT={path} SSL_CERT_FILE={path}" if path else ""
-
-
-@pytest.fixture(scope="session")
 def devlib() -> str:
     """The variable with which a program that imports torch_npu starts without a driver."""
     return f"env {DEVLIB}"
 
 
 @pytest.fixture(scope="session")
-def start(host: Host) -> Iterator[Start]:
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """Runs what is begun before the check that asks for it."""
+    with ThreadPoolExecutor(os.cpu_count()) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def start(host: Host, pool: ThreadPoolExecutor) -> Start:
     """Starts ``probes/NAME.py`` in the container, once, and returns the JSON that it will print.
 
     The answer has what was said on stderr as ``stderr``.
@@ -136,13 +144,11 @@ def start(host: Host) -> Iterator[Start]:
         )
         return _answer(name, result.rc, result.stdout, result.stderr)
 
-    with ThreadPoolExecutor() as pool:
+    @functools.cache
+    def submit(name: str, *arguments: str, env: str = "") -> Future[dict[str, Any]]:
+        return pool.submit(run, name, *arguments, env=env)
 
-        @functools.cache
-        def submit(name: str, *arguments: str, env: str = "") -> Future[dict[str, Any]]:
-            return pool.submit(run, name, *arguments, env=env)
-
-        yield submit
+    return submit
 
 
 def _encoded(name: str) -> str:
@@ -155,6 +161,29 @@ def _answer(name: str, code: int, stdout: str, stderr: str) -> dict[str, Any]:
     assert code == 0 and lines, said
     answer: dict[str, Any] = json.loads(lines[-1])
     return {**answer, "stderr": stderr}
+
+
+@pytest.fixture(scope="session")
+def begin(host: Host, pool: ThreadPoolExecutor) -> Begin:
+    """Begins a command in the container, once, and returns what will come of it."""
+    return functools.cache(lambda command: pool.submit(host.run, command))
+
+
+@pytest.fixture
+def ran(request: pytest.FixtureRequest, begin: Begin, record: dict[str, Any]) -> CommandResult:
+    """What came of the command of the check's marker ``runs``."""
+    [command] = _commands(request.node, record)
+    return begin(command).result()
+
+
+def _commands(item: pytest.Item, record: dict[str, Any]) -> list[str]:
+    """The command of a check's marker ``runs``, if it has one.
+
+    It may be a function of the record. ``{devlib}`` and ``{trust}`` in it stand for variables.
+    """
+    texts = (marker.kwargs["command"] for marker in item.iter_markers("runs"))
+    commands = (text if isinstance(text, str) else text(record) for text in texts)
+    return [each.format(devlib=f"env {DEVLIB}", trust=f"env {TRUST}") for each in commands]
 
 
 @pytest.fixture(scope="session")
@@ -176,7 +205,7 @@ def _look_before_touching(
     """Gather the facts before any check can leave something behind that would be one.
 
     No check of a foreign image reads them, and in one they may not be found at all. Imports take
-    longest, and go on while other checks run.
+    longest, and go on while other checks run; so do the commands of the marker ``runs``.
     """
     if device != "none":
         return
@@ -184,6 +213,11 @@ def _look_before_touching(
         request.getfixturevalue("facts")
     if imports:
         start("imports", *imports, env=DEVLIB)
+    begin, record = request.getfixturevalue("begin"), request.getfixturevalue("record")
+    for item in request.session.items:
+        if not item.get_closest_marker("skip"):
+            for command in _commands(item, record):
+                begin(command)
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from testinfra.backend.base import CommandResult
 from testinfra.host import Host
 
 Facts = dict[str, Any]
@@ -50,15 +51,20 @@ def test_driver_is_the_mounted_one(on_device: Any) -> None:
     assert loaded and all(path.startswith("/usr/local/Ascend/driver/") for path in loaded), loaded
 
 
-def test_the_doctor(host: Host, device: str, record: Facts) -> None:
-    """``ascend-doctor`` examines this container, knows its CANN, and explains errors."""
-    result = host.run("ascend-doctor --json")
-    assert result.rc in (0, 1, 8), result.stderr
-    document = json.loads(result.stdout)
-    assert not result.stderr
+@pytest.mark.runs(command="ascend-doctor --json")
+def test_the_doctor(ran: CommandResult, device: str, record: Facts) -> None:
+    """``ascend-doctor`` examines this container, and knows its CANN."""
+    assert ran.rc in (0, 1, 8), ran.stderr
+    document = json.loads(ran.stdout)
+    assert not ran.stderr
     found = {finding["id"]: finding for finding in document["findings"]}
     assert "check-failed" not in found, found
     assert document["host"]["cann"] == record["components"]["toolkit"]
     assert document["host"]["container"]
     assert ("driver-simulated" in found) == (device == "simulated")
-    assert host.run("ascend-doctor --explain EJ0001").rc == 0
+
+
+@pytest.mark.runs(command="ascend-doctor --explain EJ0001")
+def test_the_doctor_explains(ran: CommandResult) -> None:
+    """``ascend-doctor`` explains errors."""
+    assert ran.rc == 0, ran.stderr

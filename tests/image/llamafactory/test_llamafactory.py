@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from testinfra.backend.base import CommandResult
 from testinfra.host import Host
 
 Facts = dict[str, Any]
@@ -27,11 +28,11 @@ def test_version(env: dict[str, str], record: Facts) -> None:
     assert version.partition("+")[0] == record["components"]["torch"]
 
 
-def test_command(host: Host) -> None:
+@pytest.mark.runs(command="llamafactory-cli train --help")
+def test_command(ran: CommandResult) -> None:
     """The command ``llamafactory-cli train`` explains its options."""
-    result = host.run("llamafactory-cli train --help")
-    assert result.rc == 0, result.stdout + result.stderr
-    assert "--model_name_or_path" in result.stdout
+    assert ran.rc == 0, ran.stdout + ran.stderr
+    assert "--model_name_or_path" in ran.stdout
 
 
 def test_accelerate(env: dict[str, str], record: Facts) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from testinfra.host import Host
+import pytest
+from testinfra.backend.base import CommandResult
 
 Facts = dict[str, Any]
 
@@ -16,14 +17,14 @@ def test_version(facts: Facts, record: Facts) -> None:
     assert found == record["components"]["msprobe"]
 
 
-def test_command(host: Host, devlib: str) -> None:
+@pytest.mark.runs(command="{devlib} msprobe --help")
+def test_command(ran: CommandResult) -> None:
     """The command ``msprobe`` starts and explains itself."""
-    result = host.run(f"{devlib} msprobe --help")
-    assert result.rc == 0, result.stdout + result.stderr
-    assert "compare" in result.stdout
+    assert ran.rc == 0, ran.stdout + ran.stderr
+    assert "compare" in ran.stdout
 
 
-def test_debugger(host: Host, devlib: str) -> None:
+@pytest.mark.runs(command="{devlib} python3 -c 'from msprobe.pytorch import PrecisionDebugger'")
+def test_debugger(ran: CommandResult) -> None:
     """Its debugger for PyTorch imports."""
-    result = host.run(f"{devlib} python3 -c 'from msprobe.pytorch import PrecisionDebugger'")
-    assert result.rc == 0, result.stderr
+    assert ran.rc == 0, ran.stderr

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from testinfra.host import Host
+import pytest
+from testinfra.backend.base import CommandResult
 
 Facts = dict[str, Any]
 
@@ -18,8 +19,8 @@ def test_imports(probe: Any, record: Facts) -> None:
     assert answer["opencompass"]["version"] == record["components"]["opencompass"]
 
 
-def test_command(host: Host) -> None:
+@pytest.mark.runs(command="opencompass --help")
+def test_command(ran: CommandResult) -> None:
     """The command ``opencompass`` starts and explains itself."""
-    result = host.run("opencompass --help")
-    assert result.rc == 0, result.stdout + result.stderr
-    assert "--models" in result.stdout
+    assert ran.rc == 0, ran.stdout + ran.stderr
+    assert "--models" in ran.stdout

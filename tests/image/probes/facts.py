@@ -18,7 +18,6 @@ LEFT_OVER = re.compile(r"\.(run|whl|tar\.gz|tgz)$")
 # CANN installs wheels and archives that it needs, such as the kernels of its AI CPUs.
 OWN_ARCHIVES = re.compile(ASCEND + r"/.*\.(whl|tar\.gz|tgz)$")
 ATB = os.environ.get("ATB_HOME_PATH", "/nowhere") + "/lib"
-TRUSTED = "/run/cannery-ca.crt"
 TORCHAIR = RECORD["site_packages"] + "/torch_npu/dynamo/torchair"
 # Folders named after the machine that their libraries are for, to build programs for either one.
 # An installed aarch64 8.1.RC1 has x86_64 below devlib, lib64/stub and opp, 9.1 below devlib;
@@ -273,7 +272,6 @@ print(
             "broken_scripts": broken_scripts(),
             "distributions": distributions(),
             "left_overs": left_overs(),
-            "trusted": TRUSTED if os.path.exists(TRUSTED) else "",
             "torchair": os.path.exists(TORCHAIR),
             "install_record": read("/etc/Ascend/ascend_cann_install.info"),
             "constraints": read(os.environ.get("PIP_CONSTRAINT", "")),

@@ -8,7 +8,8 @@ os.environ.update(
     MASTER_ADDR="127.0.0.1", MASTER_PORT="29511", RANK="0", LOCAL_RANK="0", WORLD_SIZE="1"
 )
 KERNELS = os.path.join(os.environ["ASCEND_OPP_PATH"], "built-in/op_impl/ai_core/tbe/kernel")
-if os.path.isdir(os.path.join(KERNELS, "ascend310p")):
+IS_310P = os.path.isdir(os.path.join(KERNELS, "ascend310p"))
+if IS_310P:
     os.environ["ASCEND_LAUNCH_BLOCKING"] = "1"  # else torch_npu 2.9 tells no error of HCCL's
 
 import torch  # noqa: E402
@@ -24,6 +25,7 @@ config = {
     "zero_optimization": {"stage": 2},
 }
 answer = {"accelerator": get_accelerator().device_name(), "losses": [], "error": ""}
+answer["is_310p"] = IS_310P
 try:
     engine, _, _, _ = deepspeed.initialize(
         model=model, model_parameters=model.parameters(), config=config

@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+from testinfra.backend.base import CommandResult
 from testinfra.host import Host
 
 Facts = dict[str, Any]
@@ -54,13 +56,13 @@ def test_packages(facts: Facts, record: Facts) -> None:
     assert {name: found.get(name) for name in record["wheels"]} == record["wheels"]
 
 
-def test_pip_check(host: Host, record: Facts) -> None:
+@pytest.mark.runs(command="pip check")
+def test_pip_check(ran: CommandResult, record: Facts) -> None:
     """``pip check`` finds the packages consistent, but for what the matrix overrides."""
-    result = host.run("pip check")
-    said = (result.stdout + result.stderr).splitlines()
+    said = (ran.stdout + ran.stderr).splitlines()
     expected = [f"{verb} {n}" for verb in ("requires", "requirement") for n in record["overridden"]]
     unexpected = [line for line in said if not any(text in line for text in expected)]
-    assert result.rc == 0 or not unexpected, unexpected
+    assert ran.rc == 0 or not unexpected, unexpected
 
 
 def test_py_spy(host: Host) -> None:

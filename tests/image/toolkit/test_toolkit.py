@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from testinfra.host import Host
+from testinfra.backend.base import CommandResult
 
 Facts = dict[str, Any]
 
@@ -61,11 +61,11 @@ def test_compiler_imports(imported: Facts) -> None:
 
 
 @pytest.mark.inherited
-def test_atc(host: Host, devlib: str) -> None:
+@pytest.mark.runs(command="{devlib} atc --help")
+def test_atc(ran: CommandResult) -> None:
     """The model converter ``atc`` starts and explains itself."""
-    result = host.run(f"{devlib} atc --help")
-    assert result.rc == 0, result.stdout + result.stderr
-    assert "--soc_version" in result.stdout
+    assert ran.rc == 0, ran.stdout + ran.stderr
+    assert "--soc_version" in ran.stdout
 
 
 @pytest.mark.inherited

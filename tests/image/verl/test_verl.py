@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from testinfra.backend.base import CommandResult
 from testinfra.host import Host
 
 Facts = dict[str, Any]
@@ -25,11 +26,11 @@ def test_imports(probe: Any, record: Facts) -> None:
     assert answer["verl"]["version"] == record["components"]["verl"]
 
 
-def test_trainer(host: Host, devlib: str) -> None:
+@pytest.mark.runs(command="{devlib} python3 -m verl.trainer.main_ppo --cfg job")
+def test_trainer(ran: CommandResult) -> None:
     """Its trainer for PPO starts and prints its configuration."""
-    result = host.run(f"{devlib} python3 -m verl.trainer.main_ppo --cfg job")
-    assert result.rc == 0, result.stdout + result.stderr
-    assert "actor_rollout_ref:" in result.stdout
+    assert ran.rc == 0, ran.stdout + ran.stderr
+    assert "actor_rollout_ref:" in ran.stdout
 
 
 def test_platform(host: Host, devlib: str) -> None:

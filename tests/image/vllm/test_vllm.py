@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from testinfra.backend.base import CommandResult
 from testinfra.host import Host
 
 Facts = dict[str, Any]
@@ -28,18 +29,18 @@ def test_packages(facts: Facts, record: Facts) -> None:
     assert facts["distributions"]["vllm-ascend"]["version"] == version
 
 
-def test_command(host: Host) -> None:
+@pytest.mark.runs(command="vllm --help")
+def test_command(ran: CommandResult) -> None:
     """The vllm command starts and finds the plugin's platform without a device."""
-    result = host.run("vllm --help")
-    assert result.rc == 0, result.stderr
-    assert re.search(r"\bserve\b", result.stdout), result.stdout
-    assert "Platform plugin ascend is activated" in result.stdout + result.stderr
+    assert ran.rc == 0, ran.stderr
+    assert re.search(r"\bserve\b", ran.stdout), ran.stdout
+    assert "Platform plugin ascend is activated" in ran.stdout + ran.stderr
 
 
-def test_server(host: Host) -> None:
+@pytest.mark.runs(command="python3 -c 'import vllm.entrypoints.openai.api_server'")
+def test_server(ran: CommandResult) -> None:
     """The module of vLLM's HTTP server can be imported, with all that it needs."""
-    result = host.run("python3 -c 'import vllm.entrypoints.openai.api_server'")
-    assert result.rc == 0, result.stderr
+    assert ran.rc == 0, ran.stderr
 
 
 @pytest.mark.device
