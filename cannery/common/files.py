@@ -8,6 +8,7 @@ import fcntl
 import os
 import shutil
 import socket
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -210,12 +211,17 @@ def _stage_in_folder(path: Path, text: str, made: list[Path]) -> Path:
 
 
 def _make_folder(folder: Path, made: list[Path]) -> None:
-    """Make ``folder`` and its missing parents, and note each in ``made``, outermost first."""
+    """Make ``folder`` and its missing parents, and note each in ``made``, outermost first.
+
+    Raises:
+        FileNotFoundError: another process has removed one of them meanwhile.
+        OSError: one of them cannot be made.
+    """
     for each in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
         try:
             each.mkdir()
         except FileExistsError:
-            if not each.is_dir():
+            if not stat.S_ISDIR(each.stat().st_mode):
                 raise
         else:
             made.append(each)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -219,6 +220,20 @@ def test_a_writer_that_fails_takes_no_folder_from_another(tmp_path: Path) -> Non
 
     expected = {"sub/0": b"text\n", "sub/2": b"text\n"}
     assert all(tree(folder) == expected for folder in together(tmp_path, work))
+
+
+def test_a_folder_that_another_makes_and_removes_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mkdir = Path.mkdir
+
+    def of_another(folder: Path, *_: object) -> None:
+        monkeypatch.setattr(Path, "mkdir", mkdir)
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(folder))
+
+    monkeypatch.setattr(Path, "mkdir", of_another)
+    write_files({tmp_path / "sub" / "a": "text\n"})
+    assert tree(tmp_path) == {"sub/a": b"text\n"}
 
 
 def test_one_removes_the_folder_into_which_another_writes(tmp_path: Path) -> None:

@@ -14,6 +14,11 @@ CHECKS = Path(__file__).parents[2] / "image" / "python" / "test_python.py"
 PIP = ("pip", "pip3", "pip3.9")
 
 
+@pytest.fixture(autouse=True)
+def marker_of_the_checks(pytestconfig: pytest.Config) -> None:
+    pytestconfig.addinivalue_line("markers", "runs(command): see tests/image/conftest.py")
+
+
 def check(*programs: str, uv: str = "", wheels: tuple[str, ...] = ()) -> None:
     """Run the check of pip in an image with these programs; ``uv`` is the path of uv's."""
     spec = importlib.util.spec_from_file_location("checks_of_python", CHECKS)
