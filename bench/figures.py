@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench import figures_build, figures_commands, figures_real, figures_set
+from bench import figures_build, figures_commands, figures_device, figures_real, figures_set
 from bench.engine import private_engine
 from bench.figures_build import Plan
 from bench.result import Figure
@@ -26,6 +26,7 @@ ON_ENGINE: dict[str, Builds] = {
     "i": figures_commands.tests,
     "k": figures_real.cold,
     "l": figures_real.disk,
+    "d": figures_device.compiled,
     "e": figures_set.all_targets,
 }
 """In this order, because a figure uses images that an earlier one has built; (e) removes them."""

@@ -83,6 +83,12 @@ LIMITS: dict[str, Limit] = {
         unit="min",
         on="value",
     ),
+    "device": Limit(
+        bounded_by="the processors: the compiler optimises the two sources that compute",
+        at_most=30,
+        unit="s",
+        on="value",
+    ),
     "cold": Limit(bounded_by=f"the processors (next figure): {_ONE}", at_most=0.12),
     "cold-processor": Limit(
         bounded_by=(
