@@ -18,7 +18,7 @@ _EPILOG = """\
 figures:
   a  cold build
   c  rebuild after one library moved
-  d  the software device, compiled
+  d  compiling the software device
   e  all targets that can be built here, one after the other: time and bytes
   h  a command that judges all targets
   i  the image tests

@@ -29,7 +29,8 @@ ON_ENGINE: dict[str, Builds] = {
     "d": figures_device.compiled,
     "e": figures_set.all_targets,
 }
-"""In this order, because a figure uses images that an earlier one has built; (e) removes them."""
+"""In this order, because a figure uses images that an earlier one has built; (d) and (e) remove
+them."""
 
 WITHOUT_ENGINE = ("h",)
 LETTERS = sorted([*ON_ENGINE, *WITHOUT_ENGINE])

@@ -84,7 +84,7 @@ LIMITS: dict[str, Limit] = {
         on="value",
     ),
     "device": Limit(
-        bounded_by="the processors: the compiler optimises the two sources that compute",
+        bounded_by="the processors: the compiler, at -O3 for the two sources that compute most",
         at_most=30,
         unit="s",
         on="value",
