@@ -10,6 +10,8 @@ import nox
 
 # With this set, every Python program that a test starts would compile all its modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Tests of programs without the project's packages would find them there.
+os.environ.pop("PYTHONPATH", None)
 
 nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "none"

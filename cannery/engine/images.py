@@ -140,6 +140,12 @@ _SILENT = re.compile(
 _DAMAGED = "unexpected commit digest"
 """What BuildKit says of content that is not what its digest says."""
 
+_ENGINE = re.compile(
+    r"not loaded|no space left on device|read-only file system|input/output error"
+    r"|code = Unavailable"
+)
+"""What BuildKit says if the engine or its disk has failed; the registry is not the reason."""
+
 _FIXES = (
     (r"no match for platform", "Name an image that is for this platform, too."),
     (r"x509|certificate", "Make the builder trust it: put the CA into /etc/docker/certs.d/{host}."),
@@ -184,8 +190,10 @@ def pull(builder: Builder, reference: str, architecture: str) -> Refusal | None:
         return None
     last = (said.strip().splitlines() or ["docker gives no reason"])[-1]
     repeated = REPEATED.search(last)
-    if not repeated:
-        raise EngineError(f"the builder {builder.name} reports:\n{said.strip()}")
+    if not repeated or _ENGINE.search(last):
+        what = f"the builder {builder.name} reports:\n{said.strip()}\n"
+        fix = "Check the builder ('docker buildx ls'), and the log and the disk of its engine."
+        raise EngineError(Problem(what=what, fix=fix))
     # Errors repeat the reference with every step that has failed.
     why = last[repeated.end() :].rpartition(f"{reference}: ")[2]
     return Refusal(

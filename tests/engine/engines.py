@@ -191,7 +191,9 @@ def engine(
     # A run of the tests that was killed has left its bridge.
     subprocess.run([*inside, "ip", "link", "delete", bridge], capture_output=True, check=False)
     _ip("link", "add", "name", bridge, "address", mac, "type", "bridge", inside=inside)
-    argv = [*inside, "dockerd", "--host", host, "--data-root", str(place)]
+    # Stops it even if the tests are killed.
+    argv = [*inside, "setpriv", "--pdeathsig", "TERM", "dockerd"]
+    argv += ["--host", host, "--data-root", str(place)]
     argv += ["--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/docker.pid"]
     argv += ["--bridge", bridge, "--iptables=false", "--ip6tables=false"]
     argv += ["--config-file", str(folder / "daemon.json"), *options]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pull of damaged content, with a program in docker's place that keeps it until a collection."""
+"""Pulls that fail; a program in docker's place keeps damaged content until a collection."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cannery.common.errors import EngineError
 from cannery.engine.builder import Builder
 from cannery.engine.images import pull
 
@@ -37,7 +38,17 @@ for words in {REPEATED}:
     if (here / words).exists():
         print(f"ERROR: {{words}}: {BASE}: not found")
         sys.exit(1)
+if (here / "broken").exists():
+    print("ERROR: failed to solve: {BASE}:", (here / "broken").read_text())
+    sys.exit(1)
 """
+BROKEN = (
+    "snapshotter not loaded: overlayfs: invalid argument",
+    "write /var/lib/docker/x: no space left on device",
+    "rpc error: code = Unavailable desc = error reading from server: EOF",
+)
+"""What BuildKit says of an engine that has failed."""
+
 BUILD, COLLECT = "buildx build", "buildx prune --force --filter id=^none$"
 
 
@@ -66,3 +77,13 @@ def test_what_was_received_damaged_is_forgotten(
     refusal = pull(Builder(name="default", local=True), BASE, "arm64")
     assert (docker / "asked").read_text(encoding="utf-8").splitlines() == asked
     assert why in refusal.why if refusal else not why
+
+
+@pytest.mark.parametrize("words", BROKEN)
+def test_a_registry_is_not_blamed_for_an_engine_that_has_failed(docker: Path, words: str) -> None:
+    (docker / "broken").write_text(words, encoding="utf-8")
+    with pytest.raises(EngineError, match="the builder default reports") as raised:
+        pull(Builder(name="default", local=True), BASE, "arm64")
+    (problem,) = raised.value.problems
+    assert words in problem.what
+    assert "docker buildx ls" in problem.fix
