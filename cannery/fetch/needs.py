@@ -106,7 +106,7 @@ _LISTED = 20
 """How many files are on the screen."""
 
 _DISK = "about 25 GB free (estimated): CANN's 4.5 GB are written four times while it is installed"
-_TIME = "the download, then minutes (105 s measured with 1.5 GB of simulated packages, 2 cores)"
+_TIME = "the download, then minutes (98 s measured with 1.5 GB of simulated packages, 2 cores)"
 
 
 class Supply(StrEnum):
