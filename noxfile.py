@@ -10,7 +10,7 @@ import nox
 
 # With this set, every Python program that a test starts would compile all its modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# Tests of programs without the project's packages would find them there.
+# Some tests start programs that must not find the packages of this environment.
 os.environ.pop("PYTHONPATH", None)
 
 nox.needs_version = ">=2025.2"

@@ -141,7 +141,7 @@ _DAMAGED = "unexpected commit digest"
 """What BuildKit says of content that is not what its digest says."""
 
 _ENGINE = re.compile(
-    r"not loaded|no space left on device|read-only file system|input/output error"
+    r"snapshotter not loaded|no space left on device|read-only file system|input/output error"
     r"|code = Unavailable"
 )
 """What BuildKit says if the engine or its disk has failed; the registry is not the reason."""
@@ -188,10 +188,11 @@ def pull(builder: Builder, reference: str, architecture: str) -> Refusal | None:
         code, said = _build(builder, reference, platform, "type=cacheonly")
     if not code:
         return None
-    last = (said.strip().splitlines() or ["docker gives no reason"])[-1]
+    last = _last_line(said)
     repeated = REPEATED.search(last)
     if not repeated or _ENGINE.search(last):
-        what = f"the builder {builder.name} reports:\n{said.strip()}\n"
+        reported = last if repeated else said.strip()
+        what = f"the builder {builder.name} reports:\n{reported}\n"
         fix = "Check the builder ('docker buildx ls'), and the log and the disk of its engine."
         raise EngineError(Problem(what=what, fix=fix))
     # Errors repeat the reference with every step that has failed.
@@ -210,7 +211,12 @@ def put_into_engine(builder: Builder, reference: str, architecture: str, name: s
     output = f"{INTO_ENGINE},name={name}"
     code, said = _build(builder, reference, f"linux/{architecture}", output)
     if code:
-        raise EngineError(f"the engine cannot have {reference}:\n{said.strip()}")
+        raise EngineError(f"the engine cannot have {reference}:\n{_last_line(said)}")
+
+
+def _last_line(said: str) -> str:
+    """The line that has the error of a build; those before it are about its progress."""
+    return (said.strip().splitlines() or ["docker gives no reason"])[-1]
 
 
 def _forget_damaged(builder: Builder) -> None:

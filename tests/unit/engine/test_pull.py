@@ -10,7 +10,7 @@ import pytest
 
 from cannery.common.errors import EngineError
 from cannery.engine.builder import Builder
-from cannery.engine.images import pull
+from cannery.engine.images import pull, put_into_engine
 
 BASE = "registry.test/debian@sha256:" + "ab" * 32
 REPEATED = (
@@ -39,12 +39,13 @@ for words in {REPEATED}:
         print(f"ERROR: {{words}}: {BASE}: not found")
         sys.exit(1)
 if (here / "broken").exists():
-    print("ERROR: failed to solve: {BASE}:", (here / "broken").read_text())
+    print("#4 sha256:1 2MB / 3MB")
+    print("ERROR: failed to solve:", (here / "broken").read_text())
     sys.exit(1)
 """
 BROKEN = (
     "snapshotter not loaded: overlayfs: invalid argument",
-    "write /var/lib/docker/x: no space left on device",
+    "failed to copy: write /var/lib/docker/x: no space left on device",
     "rpc error: code = Unavailable desc = error reading from server: EOF",
 )
 """What BuildKit says of an engine that has failed."""
@@ -82,8 +83,12 @@ def test_what_was_received_damaged_is_forgotten(
 @pytest.mark.parametrize("words", BROKEN)
 def test_a_registry_is_not_blamed_for_an_engine_that_has_failed(docker: Path, words: str) -> None:
     (docker / "broken").write_text(words, encoding="utf-8")
+    builder = Builder(name="default", local=True)
+    with pytest.raises(EngineError, match="the engine cannot have .*:\nERROR: failed to solve"):
+        put_into_engine(builder, BASE, "arm64", "name")
     with pytest.raises(EngineError, match="the builder default reports") as raised:
-        pull(Builder(name="default", local=True), BASE, "arm64")
+        pull(builder, BASE, "arm64")
     (problem,) = raised.value.problems
     assert words in problem.what
+    assert "2MB" not in problem.what, "the progress of the pull is not the reason"
     assert "docker buildx ls" in problem.fix
