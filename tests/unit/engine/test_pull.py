@@ -84,7 +84,7 @@ def test_what_was_received_damaged_is_forgotten(
 def test_a_registry_is_not_blamed_for_an_engine_that_has_failed(docker: Path, words: str) -> None:
     (docker / "broken").write_text(words, encoding="utf-8")
     builder = Builder(name="default", local=True)
-    with pytest.raises(EngineError, match="the engine cannot have .*:\nERROR: failed to solve"):
+    with pytest.raises(EngineError, match=r"the engine cannot have .*:\nERROR: failed to solve"):
         put_into_engine(builder, BASE, "arm64", "name")
     with pytest.raises(EngineError, match="the builder default reports") as raised:
         pull(builder, BASE, "arm64")
