@@ -8,7 +8,7 @@ import platform
 import re
 from pathlib import Path
 
-from cannery.build import git
+from cannery.building import git
 from cannery.common.errors import EngineError
 from cannery.common.process import run
 

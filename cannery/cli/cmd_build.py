@@ -12,15 +12,15 @@ from functools import partial
 from itertools import chain, count
 from pathlib import Path
 
-from cannery.build.assembly import printed
-from cannery.build.bundle.build import build_from_bundle
-from cannery.build.failure_report import reported
-from cannery.build.journal import Journal, read_journal
-from cannery.build.plan import Plan, to_json, to_text
-from cannery.build.planning import Planned, PlanOptions, make_plan
-from cannery.build.running import build_all, look_up_bases, raise_for_plan
-from cannery.build.selection import Selection, caches_of
-from cannery.build.vendor_images import with_images
+from cannery.building.assembly import printed
+from cannery.building.bundle.build import build_from_bundle
+from cannery.building.failure_report import reported
+from cannery.building.journal import Journal, read_journal
+from cannery.building.plan import Plan, to_json, to_text
+from cannery.building.planning import Planned, PlanOptions, make_plan
+from cannery.building.running import build_all, look_up_bases, raise_for_plan
+from cannery.building.selection import Selection, caches_of
+from cannery.building.vendor_images import with_images
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, given_value, read, with_folder
 from cannery.common import console

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.build.git import origin
+from cannery.building.git import origin
 from cannery.catalog.commands import commands
 from cannery.catalog.entries import Entry, gather
 from cannery.catalog.page import page

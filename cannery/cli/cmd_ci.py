@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from cannery.build import git
-from cannery.build.affected import affected, is_read
-from cannery.build.ci_jobs import MAX_CI_JOBS, Job, make_jobs, to_github, to_gitlab, to_names
-from cannery.build.plan import missing
+from cannery.building import git
+from cannery.building.affected import affected, is_read
+from cannery.building.ci_jobs import MAX_CI_JOBS, Job, make_jobs, to_github, to_gitlab, to_names
+from cannery.building.plan import missing
 from cannery.cli.command import Command, Given
 from cannery.cli.common import read, selected
 from cannery.common import console

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from cannery.build import git
-from cannery.build.affected import CONTEXT, IMAGES, Commit, is_read
+from cannery.building import git
+from cannery.building.affected import CONTEXT, IMAGES, Commit, is_read
 from cannery.common import console
 from cannery.common.errors import (
     EngineError,

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cannery.build import git
-from cannery.build.ready import bases
+from cannery.building import git
+from cannery.building.ready import bases
 from cannery.common import console
 from cannery.common.bases import Origin
 from cannery.common.clock import now

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cannery.build import git
-from cannery.build.selection import Selection
+from cannery.building import git
+from cannery.building.selection import Selection
 from cannery.common import console
 from cannery.common.clock import now
 from cannery.common.errors import Problem, VerificationError, counted

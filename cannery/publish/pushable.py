@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cannery.build import git
-from cannery.build.plan import Local
-from cannery.build.planning import make_plan
-from cannery.build.ready import bases, local_state
-from cannery.build.selection import Selection
+from cannery.building import git
+from cannery.building.plan import Local
+from cannery.building.planning import make_plan
+from cannery.building.ready import bases, local_state
+from cannery.building.selection import Selection
 from cannery.common.bases import Origin
 from cannery.common.errors import CanneryError, OutOfSyncError, Problem, PublishError, some_of
 from cannery.common.model import DeviceKind, Target

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cannery.build import git
-from cannery.build.affected import inputs_at, is_read
-from cannery.build.clean_build import BuildAnew, remove_unnamed
-from cannery.build.planning import make_plan
-from cannery.build.selection import Selection, index_of
-from cannery.build.vendor_images import with_images
+from cannery.building import git
+from cannery.building.affected import inputs_at, is_read
+from cannery.building.clean_build import BuildAnew, remove_unnamed
+from cannery.building.planning import make_plan
+from cannery.building.selection import Selection, index_of
+from cannery.building.vendor_images import with_images
 from cannery.common import console
 from cannery.common.columns import columns
 from cannery.common.errors import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.bundle.archive import Contents, pack
+from cannery.building.bundle.archive import Contents, pack
 from cannery.verify.verified import state_keys
 from tests.cli.checkout import Checkout
 

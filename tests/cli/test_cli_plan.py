@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.journal import Journal, Progress
+from cannery.building.journal import Journal, Progress
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
 from tests.cli.checkout import Checkout

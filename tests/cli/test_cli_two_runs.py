@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from cannery.build.journal import Journal, Progress
+from cannery.building.journal import Journal, Progress
 from cannery.common.files import Claims
 from cannery.options import BuildOptions
 from tests.cli.checkout import Checkout

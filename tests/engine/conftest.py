@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.journal import Journal
-from cannery.build.planning import make_plan
-from cannery.build.running import build_all
-from cannery.build.selection import Selection
+from cannery.building.journal import Journal
+from cannery.building.planning import make_plan
+from cannery.building.running import build_all
+from cannery.building.selection import Selection
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex, package_index
 from cannery.common.references import image_name

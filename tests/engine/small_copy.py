@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from cannery.build.bundle.gateway import Recorded, serving
-from cannery.build.bundle.wheels import LIST, Locked, download, listed
+from cannery.building.bundle.gateway import Recorded, serving
+from cannery.building.bundle.wheels import LIST, Locked, download, listed
 from cannery.common.file_hashes import sha256_of
 from cannery.common.files import read_text
 from cannery.common.package_index import PackageIndex

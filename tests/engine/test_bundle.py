@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.bundle.archive import MANIFEST, pack, unpack
+from cannery.building.bundle.archive import MANIFEST, pack, unpack
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.references import image_name

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import pytest
 
-from cannery.build.bundle.build import load
+from cannery.building.bundle.build import load
 from cannery.common.errors import ArtifactError
 from cannery.engine.images import local_images
 

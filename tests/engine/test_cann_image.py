@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.assembly import Assembly
-from cannery.build.planning import make_plan
-from cannery.build.selection import Selection
+from cannery.building.assembly import Assembly
+from cannery.building.planning import make_plan
+from cannery.building.selection import Selection
 from cannery.common.bases import Base
 from cannery.common.errors import ArtifactError
 from cannery.common.package_index import PackageIndex

@@ -18,7 +18,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from cannery.build.journal import Progress, TargetState, read_journal
+from cannery.building.journal import Progress, TargetState, read_journal
 from cannery.engine.containers import LABEL_TEST
 
 from .conftest import MAIN, ROOT, Built, rename_images

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build import running
+from cannery.building import running
 from cannery.common.errors import BuildError
 from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import RunSpec, no_device, simulated_device

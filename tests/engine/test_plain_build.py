@@ -8,7 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from cannery.build.ready import bases
+from cannery.building.ready import bases
 from cannery.matrix.project import Project
 from tests.engine.bases import base_image
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.planning import published_key, published_repository
+from cannery.building.planning import published_key, published_repository
 from cannery.engine import client as local
 from cannery.engine.base import as_layout, building_architecture
 from cannery.engine.builder import check_cache_export, find_builder

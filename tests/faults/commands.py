@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from cannery.build.bundle.archive import unpack
+from cannery.building.bundle.archive import unpack
 from cannery.common.errors import CanneryError
 from tests.faults.site import IMAGE, Site
 from tests.faults.small_checkout import TARGET, git, toolkit

@@ -15,8 +15,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery.build.bundle.gateway import Recorded, serving
-from cannery.build.bundle.wheels import LIST
+from cannery.building.bundle.gateway import Recorded, serving
+from cannery.building.bundle.wheels import LIST
 from cannery.common.file_hashes import sha256_of
 from cannery.matrix.project import Project
 from cannery.registry.client import Repository

@@ -12,7 +12,7 @@ from pathlib import Path
 from platform import machine
 from random import Random
 
-from cannery.build.bundle.gateway import Gateway
+from cannery.building.bundle.gateway import Gateway
 from cannery.common.files import write_files
 from cannery.common.model import Target
 from cannery.engine.base import building_architecture

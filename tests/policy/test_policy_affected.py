@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from cannery.build.affected import is_harmless, is_read
+from cannery.building.affected import is_harmless, is_read
 from tests.policy.test_policy_sources import ROOT
 from tests.unit.test_import_direction import MODULES, imports
 
@@ -26,7 +26,7 @@ def needed() -> set[str]:
 
 def test_a_module_that_builds_or_checks_is_not_harmless() -> None:
     found = needed()
-    assert {"cannery.engine.buildx", "cannery.build.ci_jobs", "cannery.common.model"} <= found
+    assert {"cannery.engine.buildx", "cannery.building.ci_jobs", "cannery.common.model"} <= found
     files = {str(MODULES[name].relative_to(ROOT)) for name in found}
     assert not {name for name in files if is_harmless(name)}
 

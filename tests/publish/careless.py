@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cannery.build import running
+from cannery.building import running
 from cannery.common import console
 from cannery.common.errors import CanneryError
 from cannery.common.package_index import PackageIndex

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cannery.build.planning import published_key, published_repository
+from cannery.building.planning import published_key, published_repository
 from cannery.common.errors import EngineError, UsageError
 from cannery.registry.client import Repository
 from cannery.registry.errors import RegistryError

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.planning import PlanOptions, make_plan
+from cannery.building.planning import PlanOptions, make_plan
 from cannery.common.errors import CanneryError, EngineError, PublishError, VerificationError
 from cannery.engine import client as engine
 from cannery.publish.cosign import PASSWORD, Transport, verify

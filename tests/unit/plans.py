@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from cannery.build.plan import Action, Change, Plan, Step, missing
+from cannery.building.plan import Action, Change, Plan, Step, missing
 from cannery.image.layers import Layer, LayerKind
 
 

@@ -19,14 +19,14 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
 ROOMS = (
     *("common", "options", "registry", "compat", "matrix", "deploy", "fetch", "lock", "image"),
-    *("engine", "verify", "build", "publish", "catalog", "cli"),
+    *("engine", "verify", "building", "publish", "catalog", "cli"),
 )
 OUTSIDE = ("engine", "cli")
 TOUCHING = {
-    "build.bundle.gateway",
-    "build.bundle.build",
-    "build.failure_report",
-    "build.git",
+    "building.bundle.gateway",
+    "building.bundle.build",
+    "building.failure_report",
+    "building.git",
     "common.clock",
     "common.console",
     "common.files",
@@ -161,12 +161,12 @@ def test_help_needs_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     ("command", "foreign"),
     [
-        ("list", {"lock", "engine", "build", "publish", "catalog"}),
-        ("explain", {"lock", "image", "engine", "verify", "build", "publish", "catalog"}),
-        ("new", {"lock", "image", "engine", "verify", "build", "publish", "catalog"}),
-        ("lock", {"image", "engine", "verify", "build", "publish", "catalog"}),
-        ("render", {"engine", "verify", "build", "catalog"}),
-        ("fetch", {"lock", "image", "engine", "verify", "build", "publish", "catalog"}),
+        ("list", {"lock", "engine", "building", "publish", "catalog"}),
+        ("explain", {"lock", "image", "engine", "verify", "building", "publish", "catalog"}),
+        ("new", {"lock", "image", "engine", "verify", "building", "publish", "catalog"}),
+        ("lock", {"image", "engine", "verify", "building", "publish", "catalog"}),
+        ("render", {"engine", "verify", "building", "catalog"}),
+        ("fetch", {"lock", "image", "engine", "verify", "building", "publish", "catalog"}),
     ],
 )
 def test_a_command_imports_only_the_rooms_of_its_subject(command: str, foreign: set[str]) -> None:

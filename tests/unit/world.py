@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from cannery.build import assembly, planning
-from cannery.build import running as building
-from cannery.build.journal import Journal, Progress, read_journal
-from cannery.build.planning import Planned, make_plan
-from cannery.build.running import build_all
-from cannery.build.selection import Selection
+from cannery.building import assembly, planning
+from cannery.building import running as building
+from cannery.building.journal import Journal, Progress, read_journal
+from cannery.building.planning import Planned, make_plan
+from cannery.building.running import build_all
+from cannery.building.selection import Selection
 from cannery.common.errors import BuildError, VerificationError
 from cannery.common.files import write_files
 from cannery.common.model import DeviceKind, Target

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from cannery.build.ci_jobs import Job, to_gitlab
+from cannery.building.ci_jobs import Job, to_gitlab
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = {

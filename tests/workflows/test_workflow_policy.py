@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cannery.build.ci_jobs import Job, to_gitlab
+from cannery.building.ci_jobs import Job, to_gitlab
 from tests.workflows.steps import GITLAB, ROOT, STEPS, WORKFLOWS
 
 JOBS = {

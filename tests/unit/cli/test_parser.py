@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cannery import cli
-from cannery.build import journal
-from cannery.build.journal import Journal, read_journal
+from cannery.building import journal
+from cannery.building.journal import Journal, read_journal
 from cannery.cli import cmd_build, commands
 from cannery.cli.cmd_build import SelectionOptions, ShownOptions, resumed
 from cannery.cli.cmd_new import TypedNewOptions

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build import git
+from cannery.building import git
 from cannery.common.process import program_of, run, run_within, stated, stream
 from cannery.publish import cosign
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cannery.build import running
+from cannery.building import running
 from cannery.common.errors import ArtifactError
 from cannery.engine.simulator import Simulated
 from cannery.image.bake_file import ImageBuild

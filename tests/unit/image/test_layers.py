@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.build.plan import change_of
+from cannery.building.plan import change_of
 from cannery.common.errors import UsageError
 from cannery.common.model import Target
 from cannery.image.layers import Layer, components_named, layers_of, shared

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.build.git import NoRepositoryError
+from cannery.building.git import NoRepositoryError
 from cannery.common.errors import CanneryError, MatrixError, UsageError
 from cannery.matrix.project import Project
 from cannery.publish.difference import Difference, SideKind, difference

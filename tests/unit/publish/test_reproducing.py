@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cannery.build import clean_build as anew
+from cannery.building import clean_build as anew
 from cannery.common.errors import (
     ArtifactError,
     BuildError,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.plan import Action
+from cannery.building.plan import Action
 from cannery.common.errors import MatrixError, VerificationError
 from cannery.common.files import write_files
 from cannery.common.model import DeviceKind, Target

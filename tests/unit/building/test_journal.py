@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.journal import Journal, Progress, TargetState, read_journal
+from cannery.building.journal import Journal, Progress, TargetState, read_journal
 from cannery.common.errors import FileError, UsageError
 from cannery.options import BuildOptions
 

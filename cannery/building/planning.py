@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
-from cannery.build.ci_jobs import divide_targets, target_cost
-from cannery.build.journal import Journal, Progress, TargetState
-from cannery.build.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
-from cannery.build.ready import Ready, content_key, expected_bases, local_names, local_state
-from cannery.build.selection import Selection
+from cannery.building.ci_jobs import divide_targets, target_cost
+from cannery.building.journal import Journal, Progress, TargetState
+from cannery.building.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
+from cannery.building.ready import Ready, content_key, expected_bases, local_names, local_state
+from cannery.building.selection import Selection
 from cannery.common import console
 from cannery.common.errors import ArtifactError, CanneryError, EngineError, Problem, UsageError
 from cannery.common.file_hashes import Hashes

@@ -10,7 +10,15 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.build.ci_jobs import MAX_CI_JOBS, RUNNERS, TAGS, Job, make_jobs, to_github, to_gitlab
+from cannery.building.ci_jobs import (
+    MAX_CI_JOBS,
+    RUNNERS,
+    TAGS,
+    Job,
+    make_jobs,
+    to_github,
+    to_gitlab,
+)
 from cannery.common.errors import UsageError
 from cannery.common.model import Target
 from cannery.image.layers import Layer, LayerKind

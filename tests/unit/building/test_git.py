@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cannery.build.affected import is_read
-from cannery.build.git import (
+from cannery.building.affected import is_read
+from cannery.building.git import (
     NoRepositoryError,
     changed,
     commit,

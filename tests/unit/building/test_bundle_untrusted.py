@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from cannery.build.bundle.archive import MANIFEST, unpack
-from cannery.build.bundle.gateway import Recorded, is_local
-from cannery.build.bundle.wheels import LIST, listed
+from cannery.building.bundle.archive import MANIFEST, unpack
+from cannery.building.bundle.gateway import Recorded, is_local
+from cannery.building.bundle.wheels import LIST, listed
 from cannery.common.errors import ArtifactError
 
 FILE = b"a body"

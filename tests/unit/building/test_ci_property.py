@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from cannery.build.ci_jobs import to_github
+from cannery.building.ci_jobs import to_github
 from cannery.cli.cmd_ci import CiOptions, plan_ci
 from cannery.matrix.project import Project
 from tests.cli.conftest import some_targets

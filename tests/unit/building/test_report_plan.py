@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from cannery.build.plan import Plan, to_json, to_text
+from cannery.building.plan import Plan, to_json, to_text
 from tests.unit.plans import PLAN
 
 STEPS = [

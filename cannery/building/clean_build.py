@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from cannery.build.assembly import Assembly
-from cannery.build.planning import Planned
-from cannery.build.selection import index_of
+from cannery.building.assembly import Assembly
+from cannery.building.planning import Planned
+from cannery.building.selection import index_of
 from cannery.common.errors import CanneryError
 from cannery.common.process import run
 from cannery.common.progress import Board, shown

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.build.affected import Commit, affected, is_harmless, is_read
+from cannery.building.affected import Commit, affected, is_harmless, is_read
 from cannery.common.model import Target
 from cannery.matrix.schema import parse_matrix
 from tests.unit.matrices import MATRIX, edited

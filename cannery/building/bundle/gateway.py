@@ -33,8 +33,8 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
-from cannery.build.bundle.archive import invalid, is_sha256, is_text, read_object
-from cannery.build.bundle.wheels import listed
+from cannery.building.bundle.archive import invalid, is_sha256, is_text, read_object
+from cannery.building.bundle.wheels import listed
 from cannery.common.errors import file_error
 from cannery.common.file_hashes import sha256_of
 from cannery.common.http import (

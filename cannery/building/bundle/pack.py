@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cannery.build import git
-from cannery.build.bundle.archive import Contents, pack, require_place
-from cannery.build.bundle.gateway import Gateway, Hosts, Recorded, serving
-from cannery.build.bundle.wheels import Locked, download
-from cannery.build.clean_build import BuildAnew, remove_unnamed
-from cannery.build.planning import Planned, make_plan
-from cannery.build.ready import bases
-from cannery.build.selection import Selection, index_of
+from cannery.building import git
+from cannery.building.bundle.archive import Contents, pack, require_place
+from cannery.building.bundle.gateway import Gateway, Hosts, Recorded, serving
+from cannery.building.bundle.wheels import Locked, download
+from cannery.building.clean_build import BuildAnew, remove_unnamed
+from cannery.building.planning import Planned, make_plan
+from cannery.building.ready import bases
+from cannery.building.selection import Selection, index_of
 from cannery.common import console
 from cannery.common.errors import CanneryError, EngineError, Problem, file_error, kind_of, raise_all
 from cannery.common.files import link_or_copy, read_text, temporary_folder

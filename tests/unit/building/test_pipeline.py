@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from cannery.build import assembly, running
-from cannery.build.journal import Journal, Progress, read_journal
-from cannery.build.plan import Action
-from cannery.build.planning import PlanOptions, make_plan
-from cannery.build.running import build_all
+from cannery.building import assembly, running
+from cannery.building.journal import Journal, Progress, read_journal
+from cannery.building.plan import Action
+from cannery.building.planning import PlanOptions, make_plan
+from cannery.building.running import build_all
 from cannery.common.bases import Base, FoundBase, Origin
 from cannery.common.errors import (
     ArtifactError,

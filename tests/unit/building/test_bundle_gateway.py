@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 import trustme
 
-from cannery.build.bundle import gateway as gateway_module
-from cannery.build.bundle.gateway import Gateway, Hosts, Recorded, serving
-from cannery.build.bundle.wheels import LIST
+from cannery.building.bundle import gateway as gateway_module
+from cannery.building.bundle.gateway import Gateway, Hosts, Recorded, serving
+from cannery.building.bundle.wheels import LIST
 from cannery.common.http import Patience
 from tests.fetch.server import Fault, Files
 from tests.fetch.server import serving as serving_files

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from cannery.build import running, vendor_images
-from cannery.build.journal import Journal
-from cannery.build.planning import make_plan
-from cannery.build.running import build_all
-from cannery.build.vendor_images import with_images
+from cannery.building import running, vendor_images
+from cannery.building.journal import Journal
+from cannery.building.planning import make_plan
+from cannery.building.running import build_all
+from cannery.building.vendor_images import with_images
 from cannery.common.errors import ArtifactError, CanneryError, EngineError, PublishError
 from cannery.fetch.fetching import Provided
 from cannery.image.bake_file import ImageBuild

@@ -7,8 +7,8 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from cannery.build.ready import Ready
-from cannery.build.selection import Selection
+from cannery.building.ready import Ready
+from cannery.building.selection import Selection
 from cannery.common import console
 from cannery.common.errors import CanneryError
 from cannery.common.references import digest_in

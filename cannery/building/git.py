@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cannery.build.affected import Commit
+from cannery.building.affected import Commit
 from cannery.common.errors import EngineError, Problem, file_error
 from cannery.common.process import stated
 

@@ -44,8 +44,8 @@ from cannery.image.layers import (shared)
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
-from cannery.build.plan import change_of
-from cannery.build.ci_jobs import target_cost
+from cannery.building.plan import change_of
+from cannery.building.ci_jobs import target_cost
 
 project = Project(root=Path(sys.argv[1]))
 text = (project.root / "matrix.yaml").read_text(encoding="utf-8")

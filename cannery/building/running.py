@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
 
-from cannery.build.assembly import Assembly
-from cannery.build.journal import Journal, Progress
-from cannery.build.plan import Action, Step
-from cannery.build.planning import Planned
-from cannery.build.ready import bases
-from cannery.build.selection import Selection, caches_of, index_of
+from cannery.building.assembly import Assembly
+from cannery.building.journal import Journal, Progress
+from cannery.building.plan import Action, Step
+from cannery.building.planning import Planned
+from cannery.building.ready import bases
+from cannery.building.selection import Selection, caches_of, index_of
 from cannery.common import console
 from cannery.common.errors import (
     ArtifactError,

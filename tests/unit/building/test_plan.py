@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.build.plan import Action, Expected, Local, choose_action, missing
+from cannery.building.plan import Action, Expected, Local, choose_action, missing
 from cannery.image.layers import SharedLayer
 from tests.unit.plans import PLAN, layer
 

@@ -17,9 +17,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from uuid import uuid4
 
-from cannery.build.bundle.archive import Contents, invalid, unpack
-from cannery.build.bundle.gateway import Gateway, Recorded, serving
-from cannery.build.bundle.pack import (
+from cannery.building.bundle.archive import Contents, invalid, unpack
+from cannery.building.bundle.gateway import Gateway, Recorded, serving
+from cannery.building.bundle.pack import (
     ARTIFACTS,
     DEBIAN,
     IMAGES,
@@ -28,11 +28,11 @@ from cannery.build.bundle.pack import (
     copy_tree,
     with_addresses,
 )
-from cannery.build.journal import Journal
-from cannery.build.planning import make_plan
-from cannery.build.ready import bases
-from cannery.build.running import build_all
-from cannery.build.selection import Selection
+from cannery.building.journal import Journal
+from cannery.building.planning import make_plan
+from cannery.building.ready import bases
+from cannery.building.running import build_all
+from cannery.building.selection import Selection
 from cannery.common import console
 from cannery.common.errors import (
     ArtifactError,

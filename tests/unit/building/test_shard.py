@@ -4,7 +4,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.build.ci_jobs import TargetCost, divide_targets, target_cost
+from cannery.building.ci_jobs import TargetCost, divide_targets, target_cost
 from tests.unit.image.test_layers import layers
 from tests.unit.matrices import Checkout
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cannery.build.journal import recall, remember
+from cannery.building.journal import recall, remember
 from cannery.common.option import OptionSet, number, option
 from cannery.options import have_secrets
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from cannery.build import git
-from cannery.build.plan import Action
-from cannery.build.planning import Planned
-from cannery.build.ready import Ready, bases, content_key, expected_bases, local_names
-from cannery.build.selection import Selection, caches_of, index_of
-from cannery.build.vendor_images import VendorImages
+from cannery.building import git
+from cannery.building.plan import Action
+from cannery.building.planning import Planned
+from cannery.building.ready import Ready, bases, content_key, expected_bases, local_names
+from cannery.building.selection import Selection, caches_of, index_of
+from cannery.building.vendor_images import VendorImages
 from cannery.common import console
 from cannery.common.bases import FoundBase, Origin
 from cannery.common.clock import now

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.bundle.archive import MANIFEST, Contents, pack, require_place, unpack
+from cannery.building.bundle.archive import MANIFEST, Contents, pack, require_place, unpack
 from cannery.common.errors import ArtifactError, FileError
 from cannery.common.files import own_mark
 

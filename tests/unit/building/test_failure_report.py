@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build import failure_report
-from cannery.build.failure_report import report_text, reported, without_secrets
+from cannery.building import failure_report
+from cannery.building.failure_report import report_text, reported, without_secrets
 from cannery.common.errors import BuildError, CanneryError, UsageError
 from cannery.options import BuildOptions
 from tests.unit.world import FILE, World, make_world

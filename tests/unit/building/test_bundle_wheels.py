@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.build.bundle.wheels import Locked, download, listed
+from cannery.building.bundle.wheels import Locked, download, listed
 from cannery.common.errors import ArtifactError, CanneryError
 from cannery.common.package_index import PackageIndex
 from cannery.lock.uv import UnsolvedError

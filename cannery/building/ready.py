@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cannery.build.plan import Local
+from cannery.building.plan import Local
 from cannery.common.bases import Base, FoundBase
 from cannery.common.model import Target
 from cannery.engine.base import (

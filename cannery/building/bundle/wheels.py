@@ -11,7 +11,7 @@ from threading import Event
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from cannery.build.bundle.archive import invalid, is_sha256, is_text, read_object
+from cannery.building.bundle.archive import invalid, is_sha256, is_text, read_object
 from cannery.common.errors import ArtifactError, EngineError, Problem, file_error
 from cannery.common.file_hashes import sha256_of
 from cannery.common.http import Patience
