@@ -164,6 +164,12 @@ def workflow_jobs(session: nox.Session) -> None:
     session.run("python", "-m", "tests.workflow_jobs", *session.posargs)
 
 
+@nox.session(name="hosted-runner")
+def hosted_runner(session: nox.Session) -> None:
+    """The job 'check' of CI, and setup.sh as other jobs call it, on an imitation of Ubuntu 24.04."""
+    session.run("pytest", "--quiet", "tests/hosted_runner", *session.posargs)
+
+
 @nox.session
 def simulator(session: nox.Session) -> None:
     """Types and tests of ascend-sim, and what cannery and its images make of its packages."""

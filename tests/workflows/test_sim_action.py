@@ -79,8 +79,9 @@ def _wheel(folder: Path) -> tuple[Path, str]:
 def _installing(machine: Machine) -> dict[str, Step]:
     """The scripts that install ascend-sim, which pip itself runs, by what they belong to."""
     _, job = COMPONENT.job(run="true", packages="", wheel="", sha256="")
-    (machine.fakes / "python").unlink()
-    (machine.fakes / "python").symlink_to(sys.executable)
+    # A link would be the system's Python to Debian's, which has no pip.
+    python = machine.fakes / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
     lines = [line for line in job["script"] if "packages" not in line]
     return {"action": _step(0), "component": Step(name="x", script="\n".join(lines), env=SILENT)}
 

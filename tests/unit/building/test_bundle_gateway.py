@@ -76,7 +76,8 @@ def _get(gateway: Gateway, url: str, method: str = "GET") -> tuple[int, bytes, d
         with opener.open(urllib.request.Request(url, method=method), timeout=10) as said:
             return said.status, said.read(), dict(said.headers)
     except urllib.error.HTTPError as error:
-        return error.code, error.read(), dict(error.headers)
+        with error:
+            return error.code, error.read(), dict(error.headers)
 
 
 def test_what_was_recorded_is_answered_without_the_mirror(
@@ -250,6 +251,7 @@ def test_who_is_no_step_of_the_build_is_told_to_log_in(
             handler = urllib.request.ProxyHandler({"http": address})
             opener = urllib.request.build_opener(handler)
             for url in (f"{mirror}/debian/InRelease", "http://localhost/simple/some-thing"):
-                with pytest.raises(urllib.error.HTTPError, match="407"):
+                with pytest.raises(urllib.error.HTTPError, match="407") as raised:
                     opener.open(url, timeout=10)
+                raised.value.close()
         assert gateway.recorded.answers == {}
