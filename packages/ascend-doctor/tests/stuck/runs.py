@@ -69,7 +69,7 @@ for each in ranks:
 """
 
 
-_APART = ("unshare", "--pid", "--fork", "--mount-proc")
+APART = ("unshare", "--pid", "--fork", "--mount-proc")
 
 
 def _outside(launcher: int, ranks: int) -> list[str]:
@@ -108,7 +108,7 @@ def training_run(folder: Path, places: Sequence[str], *, apart: bool = False) ->
     for name, text in programs.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     process = subprocess.Popen(
-        [*(_APART if apart else ()), sys.executable, "launch.py", *places],
+        [*(APART if apart else ()), sys.executable, "launch.py", *places],
         cwd=folder,
         stdout=subprocess.PIPE,
         text=True,
