@@ -166,7 +166,7 @@ def workflow_jobs(session: nox.Session) -> None:
 
 @nox.session(name="hosted-runner")
 def hosted_runner(session: nox.Session) -> None:
-    """The job 'check' of CI, and setup.sh as other jobs call it, on an imitation of Ubuntu 24.04."""
+    """The job 'check' of CI, and setup.sh for its other jobs, on an imitation of Ubuntu 24.04."""
     session.run("pytest", "--quiet", "tests/hosted_runner", *session.posargs)
 
 

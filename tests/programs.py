@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that some tests need, and that setup.sh --tests=full can install on Debian only."""
+"""What some tests need of a machine: programs that only Debian has packages of, and root."""
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import subprocess
 from typing import NoReturn
 
 import pytest
+
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="this was not tested: only root has the rights of an image's build"
+)
 
 
 def need(untested: str, *names: str) -> str:

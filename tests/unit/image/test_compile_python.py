@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import needs_root
 from tests.unit.matrices import CHECKOUT
 
 SCRIPT = CHECKOUT / "cannery" / "image" / "context" / "compile-python"
@@ -44,6 +45,7 @@ def compiled(tree: Path) -> Path:
     return layer
 
 
+@needs_root
 def test_the_layer_has_the_compiled_files_alone_in_folders_as_they_were(tree: Path) -> None:
     layer = compiled(tree)
     tag = sys.implementation.cache_tag
@@ -57,6 +59,7 @@ def test_the_layer_has_the_compiled_files_alone_in_folders_as_they_were(tree: Pa
     assert not [*tree.rglob("*.pyc")]
 
 
+@needs_root
 def test_python_takes_them_as_they_are(tree: Path) -> None:
     layer = compiled(tree)
     before = {path: path.read_bytes() for path in layer.rglob("*.pyc")}
@@ -74,6 +77,7 @@ def test_python_takes_them_as_they_are(tree: Path) -> None:
     assert all(f"/{PLACE}/te/".encode() in content for content in before.values())
 
 
+@needs_root
 def test_the_same_files_give_the_same_bytes(tree: Path) -> None:
     first = {path.name: path.read_bytes() for path in compiled(tree).rglob("*.pyc")}
     other = tree.parent / "other"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import needs_root
 from tests.unit.matrices import CHECKOUT
 
 SCRIPT = CHECKOUT / "cannery" / "image" / "context" / "add-device-user"
@@ -58,6 +59,7 @@ AFTER_UBUNTU = {
 @pytest.mark.parametrize(
     ("before", "after"), [(FILES, AFTER), (UBUNTU, AFTER_UBUNTU), (CANN, AFTER), (AFTER, AFTER)]
 )
+@needs_root
 def test_nothing_of_another_user_with_the_number_is_left(
     tmp_path: Path, before: dict[str, str], after: dict[str, str]
 ) -> None:
@@ -81,6 +83,7 @@ def test_nothing_of_another_user_with_the_number_is_left(
     assert owned == {tmp_path / "home" / "HwHiAiUser"}
 
 
+@needs_root
 def test_a_name_that_is_also_a_password_field(tmp_path: Path) -> None:
     (tmp_path / "etc").mkdir()
     for name in ("shadow", "gshadow"):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import needs_root
 from tests.unit.image.context_programs import DATE, Seal, write
 
 
@@ -25,6 +26,7 @@ def test_what_a_running_system_makes_again_is_left_out(
     assert not [name for name in ("dev", "tmp", "run/secrets") if (layer / name).exists()]
 
 
+@needs_root
 def test_folders_of_logs_and_caches_stay_without_what_is_in_them(
     seal: Seal, trees: tuple[Path, Path], layer: Path
 ) -> None:
@@ -73,6 +75,7 @@ def test_a_file_that_both_systems_share_is_not_read(
 
 
 @pytest.mark.parametrize("options", [[], ["--link"]])
+@needs_root
 def test_special_files(
     seal: Seal, trees: tuple[Path, Path], layer: Path, options: list[str]
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import needs_root
 from tests.unit.image.context_programs import DATE, Seal, write
 
 CAPABILITY = bytes.fromhex("0000000200200000000000000000000000000000")
@@ -242,6 +243,7 @@ def test_python_files_are_compiled_for_their_place(
     assert compiled.read_bytes() == first
 
 
+@needs_root
 def test_rights_of_others_are_dropped(seal: Seal, layer: Path, trees: tuple[Path, Path]) -> None:
     before, after = trees
     for tree in trees:
