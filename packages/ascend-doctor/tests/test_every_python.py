@@ -78,8 +78,9 @@ def installed(python: str, built: Path, folder: Path) -> str:
     """The console script of the wheel, in an environment of its own."""
     subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
     [wheel] = built.glob("*.whl")
-    pip = ["-m", "pip", "--python", str(folder / "bin" / "python"), "install", "--quiet"]
-    subprocess.run([sys.executable, *pip, "--no-index", wheel], check=True)
+    # A pip that runs on this Python may not run on that one.
+    pip = ["-m", "uv", "pip", "install", "--python", str(folder / "bin" / "python"), "--quiet"]
+    subprocess.run([sys.executable, *pip, "--no-index", "--no-config", wheel], check=True)
     return str(folder / "bin" / "ascend-doctor")
 
 
