@@ -131,6 +131,7 @@ def test_ci_lists_exactly_the_targets_whose_key_moves(
     check(small, before, after, simulate=simulate)
 
 
+@pytest.mark.slow
 @settings(times(0.05), suppress_health_check=SLOW)
 @given(st.lists(changes(), min_size=1, max_size=2), st.booleans())
 def test_ci_lists_them_of_the_real_matrix(

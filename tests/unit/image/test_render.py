@@ -56,6 +56,7 @@ def stages(dockerfile: str) -> list[str]:
     return re.findall(r"^FROM .* AS (\S+)$", dockerfile, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_nothing_but_the_files_decides_what_is_rendered(tmp_path: Path) -> None:
     odd = {"LC_ALL": "tr_TR.UTF-8", "LANG": "C", "TZ": "Pacific/Kiritimati"}
     odd |= {"PYTHONUTF8": "0", "SOURCE_DATE_EPOCH": "1", "HOME": "/nonexistent", "USER": "nobody"}
