@@ -55,7 +55,7 @@ def changed(path: str, text: str | None) -> Commit:
 
 
 def said(before: Commit, after: Commit, *, simulate: bool = False) -> dict[str, str]:
-    targets = parse_matrix(after.texts["matrix.yaml"], "matrix.yaml").targets.values()
+    targets = [*parse_matrix(after.texts["matrix.yaml"], "matrix.yaml").targets.values()]
     return affected(before, after, targets, simulate=simulate, stand_in=lambda each: each.id)
 
 
