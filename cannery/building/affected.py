@@ -29,7 +29,7 @@ _EXECUTABLE = "100755 "
 """How git begins what it says of an executable file."""
 
 _KEYS = "cannery/image/content_key.py"
-_SCHEMA = re.compile(r"^_SCHEMA = (\d+)$", re.MULTILINE)
+_SCHEMA = re.compile(r"^_SCHEMA = ([0-9]+)$", re.MULTILINE)
 
 _SIMULATOR = simulator_spec.SOURCES.relative_to(Path(__file__).parents[2])
 _FRAMEWORKS = ("torch", "mindspore")
@@ -98,14 +98,15 @@ def _by_keys(
         }
     if _schema(before) != _schema(after):
         return {target.id: "changed: the schema of content keys" for target in targets}
-    folders = _folders(before), _folders(after)
+    folders = folders_of(before), folders_of(after)
     found = {}
     for target in targets:
         old = earlier.get(target.id)
         if old is None:
             found[target.id] = "new target"
             continue
-        then, now = _inputs(old, folders[0], spec(old)), _inputs(target, folders[1], spec(target))
+        then = inputs_at(old, folders[0], spec(old))
+        now = inputs_at(target, folders[1], spec(target))
         if names := now.names_that_differ(then):
             found[target.id] = f"changed: {', '.join(names)}"
     return found
@@ -142,7 +143,7 @@ def _schema(commit: Commit) -> str:
     return match[1] if match else ""
 
 
-def _folders(commit: Commit) -> Mapping[str, Mapping[str, str]]:
+def folders_of(commit: Commit) -> Mapping[str, Mapping[str, str]]:
     """Folder of a target, or of the shared context, to the names and texts of its files.
 
     Those of the context are as ``with_mode`` gives them.
@@ -158,7 +159,7 @@ def _folders(commit: Commit) -> Mapping[str, Mapping[str, str]]:
     return found
 
 
-def _inputs(target: Target, folders: Mapping[str, Mapping[str, str]], stand_in: str) -> KeyInputs:
+def inputs_at(target: Target, folders: Mapping[str, Mapping[str, str]], stand_in: str) -> KeyInputs:
     """The inputs of the content key of ``target`` at the commit with these ``folders``."""
     own, shared = folders.get(f"{IMAGES}{target.id}/", {}), folders.get(CONTEXT, {})
     return KeyInputs.committed(target, context_files(own, shared), simulator=stand_in)

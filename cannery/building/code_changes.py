@@ -8,7 +8,6 @@ and ``render`` does not, because what ``render`` makes is in images/, of which k
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
@@ -134,7 +133,7 @@ def _meaning(path: str, text: str) -> str:
 def _job(text: str) -> str:
     """The job of the workflow ``text`` that builds images."""
     try:
-        return json.dumps(yaml.safe_load(text)["jobs"]["build"], sort_keys=True)
+        return yaml.safe_dump(yaml.safe_load(text)["jobs"]["build"])
     except (yaml.YAMLError, LookupError, TypeError):
         return text
 

@@ -199,8 +199,8 @@ def rename_suite(new: str, number: int) -> Callable[[Path], None]:
 
     def make(root: Path) -> None:
         suites = re.findall(r"(?m)^    suite: (\w+)$", (root / "matrix.yaml").read_text("utf-8"))
-        old = suites[number % len(suites)]
-        if new not in suites:
+        old = suites[number % len(suites)] if suites else new
+        if new not in (old, *suites):
             edit("matrix.yaml", f"^    suite: {old}$", f"    suite: {new}")(root)
             edit("compat.yaml", f"suite: {old},", f"suite: {new},")(root)
 
