@@ -60,7 +60,7 @@ def _is_check(path: str) -> bool:
 def _component(path: str, paths: Iterable[str]) -> str:
     folder, inner, _ = path.removeprefix(CHECKS).partition("/")
     start = f"{CHECKS}{folder}/test_"
-    return folder if inner and any(each.startswith(start) for each in paths) else ""
+    return folder if inner and any(file.startswith(start) for file in paths) else ""
 
 
 def _programs(texts: Texts) -> set[str]:
@@ -71,14 +71,14 @@ def _programs(texts: Texts) -> set[str]:
 def _used(texts: Texts, start: str) -> set[str]:
     """The file ``start`` and those of the package that it uses in the end."""
     files = [path for path in texts if path.startswith(_PACKAGE) and not path.endswith(".py")]
-    found: set[str] = set()
+    used: set[str] = set()
     waiting = {start} & texts.keys()
     while waiting:
         path = waiting.pop()
-        found.add(path)
+        used.add(path)
         if path.endswith(".py"):
-            waiting |= {*_named(path, texts, files)} - found
-    return found
+            waiting |= {*_named(path, texts, files)} - used
+    return used
 
 
 def _named(path: str, texts: Texts, files: Iterable[str]) -> Iterator[str]:
@@ -91,7 +91,7 @@ def _named(path: str, texts: Texts, files: Iterable[str]) -> Iterator[str]:
             yield from {f"{place}.py", f"{place}/__init__.py"} & texts.keys()
     folder = path.rpartition("/")[0] + "/"
     yield from (
-        each for each in files if each.startswith(folder) and each.rpartition("/")[2] in strings
+        file for file in files if file.startswith(folder) and file.rpartition("/")[2] in strings
     )
 
 
@@ -146,7 +146,7 @@ def _syntax(text: str) -> str:
         return text
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            node.body = [each for each in node.body if not _is_text(each)]
+            node.body = [part for part in node.body if not _is_text(part)]
     return ast.dump(tree)
 
 

@@ -61,15 +61,15 @@ def targets_at(commit: Commit) -> Sequence[Target]:
 def steps() -> list[Step]:
     if is_shallow():
         pytest.skip("this clone is shallow: 'git fetch --unshallow' gets the history")
-    found = []
+    result = []
     for before, after in pairs(COUNT):
         earlier, now = read(before), read(after)
         targets = targets_at(now)
         selected = affected(earlier, now, targets, simulate=True, stand_in=_stand_in)
         ids = frozenset(target.id for target in targets)
         step = Step(before=before, after=after, targets=ids, selected=frozenset(selected))
-        found.append(step)
-    return found
+        result.append(step)
+    return result
 
 
 def differing(before: Mapping[str, object], after: Mapping[str, object]) -> set[str]:

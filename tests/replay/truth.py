@@ -35,45 +35,45 @@ def _dockerfile(text: str) -> Dockerfile:
 @cache
 def _named(text: str) -> frozenset[str]:
     """The files and folders of the shared context that a Dockerfile names; empty is all of it."""
-    found: set[str] = set()
-    for each in _dockerfile(text):
-        if each.word == "COPY" and "--from=cannery" in each.rest.split():
-            found |= {word for word in each.rest.split()[:-1] if not word.startswith("--")}
-        found |= {
-            mount.get("source", "") for mount in each.mounts if mount.get("from") == "cannery"
+    result: set[str] = set()
+    for item in _dockerfile(text):
+        if item.word == "COPY" and "--from=cannery" in item.rest.split():
+            result |= {word for word in item.rest.split()[:-1] if not word.startswith("--")}
+        result |= {
+            mount.get("source", "") for mount in item.mounts if mount.get("from") == "cannery"
         }
-    return frozenset(found)
+    return frozenset(result)
 
 
 def images(commit: str, blobs: Blobs) -> dict[str, dict[str, str]]:
     """Target to what its image is built from: names of files, each with mode and id."""
     listed = entries(commit)
-    found: dict[str, dict[str, str]] = {}
+    result: dict[str, dict[str, str]] = {}
     for path, about in listed.items():
         if (match := _IMAGE.fullmatch(path)) and match[2] != "compose.yaml":
-            found.setdefault(match[1], {})[match[2]] = about
+            result.setdefault(match[1], {})[match[2]] = about
     shared = {
         path.removeprefix(CONTEXT): about
         for path, about in listed.items()
         if path.startswith(CONTEXT) and not path.endswith(("/.dockerignore", ".sha256"))
     }
-    blobs.need({files["Dockerfile"].split()[2] for files in found.values()})
-    for files in found.values():
+    blobs.need({files["Dockerfile"].split()[2] for files in result.values()})
+    for files in result.values():
         named = _named(blobs[files["Dockerfile"].split()[2]])
         for name, about in shared.items():
             if {"", name, name.partition("/")[0]} & named:
                 files[f"cannery/{name}"] = about
-    return found
+    return result
 
 
 def packages(commit: str, blobs: Blobs) -> dict[str, tuple[str, ...]]:
     """Target to the names of CANN's packages in its image, which are simulated in CI."""
     listed = entries(commit)
-    found = {}
+    result = {}
     for path, about in listed.items():
         if (match := _IMAGE.fullmatch(path)) and match[2] == "Dockerfile":
-            found[match[1]] = tuple(_PACKAGE.findall(blobs[about.split()[2]]))
-    return found
+            result[match[1]] = tuple(_PACKAGE.findall(blobs[about.split()[2]]))
+    return result
 
 
 def device(commit: str) -> dict[str, str]:
@@ -87,15 +87,15 @@ def device(commit: str) -> dict[str, str]:
 
 def builders(commit: str, blobs: Blobs) -> Mapping[str, tuple[str, ...]]:
     """The words of the files in BUILDERS, in which comments and docstrings are no words."""
-    found = {}
+    result = {}
     for path, about in entries(commit).items():
         # The room was called 'build' in the beginning.
         name = path.removeprefix("cannery/").replace("build/", "building/", 1)
         if path.startswith("cannery/") and name in BUILDERS:
             blob = about.split()[2]
             blobs.need({blob})
-            found[path] = _words(blobs[blob], python=path.endswith(".py"))
-    return found
+            result[path] = _words(blobs[blob], python=path.endswith(".py"))
+    return result
 
 
 @cache

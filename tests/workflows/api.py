@@ -40,7 +40,7 @@ class Api:
             return {"total_count": len(rows), "workflow_runs": rows[: int(query["per_page"])]}
         if (path, token) == (DEPLOYMENTS, "x"):
             assert (query["environment"], query["sort"]) == ("green", "desc")
-            return [each for each in self.deployments if each["status"] == query["status"]]
+            return [item for item in self.deployments if item["status"] == query["status"]]
         return None
 
     @property
@@ -81,10 +81,10 @@ def serving() -> Iterator[Api]:
             asked = urlsplit(self.path)
             query = {name: values[0] for name, values in parse_qs(asked.query).items()}
             token = self.headers.get("Authorization") or self.headers.get("JOB-TOKEN") or ""
-            found = api.answer(asked.path, query, token)
-            self.send_response(404 if found is None else 200)
+            result = api.answer(asked.path, query, token)
+            self.send_response(404 if result is None else 200)
             self.end_headers()
-            self.wfile.write(api.broken or json.dumps(found).encode())
+            self.wfile.write(api.broken or json.dumps(result).encode())
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()

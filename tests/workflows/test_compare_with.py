@@ -31,7 +31,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def compared_with(clone: Path, env: Mapping[str, str]) -> tuple[str, str]:
-    """The commit, and what is said of it."""
+    """The commit, and what is notes of it."""
     argv = [sys.executable, str(PROGRAM)]
     own = {"PATH": "/usr/bin:/bin", **env}
     done = subprocess.run(argv, cwd=clone, env=own, capture_output=True, text=True, check=False)
@@ -58,8 +58,8 @@ def test_a_push_is_compared_with_the_last_commit_that_was_green(
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_first_push_is_compared_with_nothing(clone: Path, api: Api, service: str) -> None:
     api.ran(commit(clone), "failure")
-    since, said = compared_with(clone, of(api, service))
-    assert (since, "no commit whose run was green: all targets" in said) == ("", True)
+    since, notes = compared_with(clone, of(api, service))
+    assert (since, "no commit whose run was green: all targets" in notes) == ("", True)
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -113,8 +113,8 @@ def test_a_service_that_does_not_answer_means_all(
 ) -> None:
     api.ran(commit(clone), "success")
     api.broken = broken
-    since, said = compared_with(clone, of(api, service))
-    assert (since, "all targets" in said) == ("", True)
+    since, notes = compared_with(clone, of(api, service))
+    assert (since, "all targets" in notes) == ("", True)
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -124,8 +124,8 @@ def test_a_token_that_is_refused_means_all(clone: Path, api: Api, service: str) 
         env = of(api, service, **more)
         if not more:
             env.pop("GH_TOKEN", env.pop("CI_JOB_TOKEN", ""))
-        since, said = compared_with(clone, env)
-        assert (since, "does not say which runs were green" in said) == ("", True)
+        since, notes = compared_with(clone, env)
+        assert (since, "does not say which runs were green" in notes) == ("", True)
 
 
 def test_elsewhere_it_says_what_to_type(clone: Path) -> None:
