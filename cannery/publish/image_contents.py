@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from cannery.building import git
-from cannery.building.affected import CONTEXT, IMAGES, Commit, is_read
+from cannery.building.affected import CONTEXT, IMAGES, folders_of, is_read
+from cannery.building.git import Commit
 from cannery.common import console
 from cannery.common.errors import (
     EngineError,
@@ -208,9 +209,10 @@ def commit_contents(project: Project, revision: str, target_id: str) -> Contents
     folder = f"{IMAGES}{target_id}/"
     commit = git.read_commit(root, resolved, is_read)
     target = _committed_target(commit, revision, target_id)
-    files = commit.folders.get(folder, {})
+    folders = folders_of(commit)
+    files = folders.get(folder, {})
     lock = _lock(files, f"{revision}:{folder}{_LOCK}")
-    programs = commit.folders.get(CONTEXT, {})
+    programs = folders.get(CONTEXT, {})
     return Contents(
         name=f"{target_id} at {revision}",
         kind=SideKind.COMMIT,

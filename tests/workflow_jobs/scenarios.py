@@ -150,7 +150,7 @@ SCENARIOS = (
         event="push",
         told={"CI_PIPELINE_SOURCE": "push"},
         environment=SAMPLE,
-        results=_good("check", "suite", "plan", "build", "pages"),
+        results=_good("check", "suite", "plan", "build", "green", "pages"),
     ),
     Scenario(
         name="gitlab-npu",
