@@ -264,7 +264,8 @@ def test_a_pushed_index_is_pulled_for_each_platform(world: World) -> None:
     image_push = ImagePush(
         name="both",
         platforms=(f"linux/{HERE}", f"linux/{OTHER}"),
-        configs=frozenset(),
+        key="",
+        config="",
         immutable="",
         moving=("both",),
         diff_ids={},
