@@ -31,10 +31,7 @@ def image_push(
     simulated: bool = False,
     build: str = "",
 ) -> ImagePush:
-    """An image of two layers, one of which is the same in all.
-
-    Another ``build`` of it has another second layer and the same content key.
-    """
+    """An image of a base, the same in all, and a layer that another ``build`` makes otherwise."""
     layers = (layer("base", size), layer(f"{name} {version}{build}", size))
     saved = Saved(layers=layers, labels={"io.cannery.key": version}, platform=platform)
     packed = Blobs(folder=folder / "blobs", compression=compression).pack(
