@@ -141,3 +141,17 @@ def test_a_script_gives_commands_that_there_are(name: str, tmp_path: Path) -> No
     assert done.code == 0, done.said
     found = sum(accept(words) for words in done.commands)
     assert found == step.script.count("build.py "), done.commands
+
+
+@pytest.mark.parametrize(("job", "code"), [("npu", 0), ("publish", 1)])
+def test_a_job_of_gitlab_without_targets_runs_no_command(
+    job: str, code: int, tmp_path: Path
+) -> None:
+    """Without any --target, build.py would take all targets."""
+    machine = Machine(tmp_path, tmp_path)
+    machine.fake(*PROGRAMS)
+    (machine.fakes / "bash").write_text("#!/bin/sh\n", encoding="utf-8")
+    name = f"gitlab/{job}/script"
+    done = machine.run(STEPS[name], READ[name])
+    assert done.code == code, done.said
+    assert "no target's files are in vendor" in done.said

@@ -101,6 +101,14 @@ def files_are_enough(machine: Machine, step: Step) -> None:
     assert (done.code, done.output.split("=")[0]) == (0, "targets"), done.said
     assert MAIN in done.output.split("=")[1].split()
     assert machine.run(step, {**env, "PATTERN": "nothing-*"}).code == 2
+    none = machine.run(step, {**env, "ARTIFACTS": str(machine.checkout)})
+    if step.name.startswith("npu/"):
+        assert (none.code, none.output) == (0, "targets=\n"), none.said
+    else:
+        assert (none.code, none.output) == (1, ""), none.said
+        assert f"no target's files are in {machine.checkout}" in none.said
+        [name] = [file.name for file in target.artifacts.values()][:1]
+        assert name in none.said
 
 
 def no_npu(machine: Machine, step: Step) -> None:
@@ -205,6 +213,8 @@ def propose(machine: Machine, step: Step) -> None:
     changed = git(machine.folder / "server.git", "diff", "--name-only", "main", "proposed/new")
     own = {f"images/{MAIN}/{name}" for name in ("Dockerfile", "target.json")}
     assert {*changed.splitlines()} == {"matrix.yaml", "releases/a.json", *own}
+    left = [line.split()[-1] for line in done.said.splitlines() if ": leaves out " in line]
+    assert left == [".ci/propose", ".github/workflows/evil.yml", "build.py", "releases/evil.sh"]
     assert ["gh", "pr", "create"] in [words[:3] for words in done.commands]
 
 
