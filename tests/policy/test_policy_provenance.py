@@ -11,10 +11,10 @@ import pytest
 from packageurl import PackageURL
 
 from cannery.common.model import Target
+from cannery.lock.debs import DEBS
 from cannery.lock.lock_file import Lock, parse_lock
 from cannery.matrix.project import Project
 from cannery.publish.inventory import (
-    DEBS,
     LOCK,
     RECORD,
     Inventory,
