@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py update --packages``: what apt resolves for targets now, without installing it."""
+"""What apt resolves for targets now, and what it has installed that is not in packages.lock."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from cannery.building.ready import bases
 from cannery.common import console
 from cannery.common.bases import PackageManager
 from cannery.common.clock import now
-from cannery.common.errors import CanneryError, counted, raise_all
+from cannery.common.errors import CanneryError, counted, raise_all, some_of
 from cannery.common.files import write_files
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
-from cannery.engine import base
+from cannery.engine import base, containers
 from cannery.engine.bake import BakeSettings, stage_texts
 from cannery.engine.bootstrap import logins_of
 from cannery.engine.builder import find_builder
+from cannery.engine.images import ImageFiles
 from cannery.image.bake_file import Caches, ImageBuild
 from cannery.image.layers import Layer
 from cannery.image.render import Rendered, Renderer
-from cannery.lock.debs import Deb, DebLock, changed_debs, debs_of, debs_text, parse_debs
+from cannery.lock.debs import DEBS, Deb, DebLock, changed_debs, debs_of, debs_text, parse_debs
 from cannery.matrix.project import Project
+
+_SHOWN = 5
+"""How many packages the message of a build names."""
 
 _STAGE = "resolved-packages"
 
@@ -151,6 +155,30 @@ class _Resolver:
             below |= {each.name for each in debs}
         origin = used["BASE_IMAGE"].origin
         return parse_debs(debs_text(f"{target.base.image} ({origin})", layers))
+
+
+def say_differences(rendered: Rendered, image: str) -> None:
+    """Say which packages apt has installed in ``image`` that packages.lock has in other versions.
+
+    Raises:
+        EngineError: the engine does not answer, or has no such image.
+    """
+    recorded, target = rendered.lock.debs, rendered.target
+    if not recorded:
+        return
+    with containers.unstarted(image, target.platform) as container:
+        texts = [text.decode() for _, text in ImageFiles(container).files(DEBS, _is_list)]
+    installed = {deb.name: deb for text in texts for deb in debs_of(text)}
+    if lines := changed_debs(recorded.debs, installed):
+        console.say(
+            f"{target.id}: {counted(len(lines), 'package')} not as in packages.lock: "
+            f"{some_of(lines, _SHOWN)}; 'build.py update --packages --write' records those of now",
+            "warning",
+        )
+
+
+def _is_list(name: str) -> bool:
+    return name.endswith(".txt")
 
 
 def _layers(rendered: Rendered) -> list[Layer]:
