@@ -122,11 +122,8 @@ def run(given: Given, project: Project) -> int:
         _update_bases(project, options)
         return 0
     source = _source(options)
-    if options.packages:
-        _update_packages(project, options, source)
-        return 0
-    if options.new or options.table:
-        _propose(project, options, source)
+    if options.packages or options.new or options.table:
+        (_update_packages if options.packages else _propose)(project, options, source)
         return 0
     matrix = project.matrix()
     chosen = [each.id for each in select(matrix, options.targets, options.where)]

@@ -93,7 +93,7 @@ def parse_debs(text: str, name: str = FILE) -> DebLock:
         else:
             where = Span(file=name, line=number, column=1)
             what = f"invalid line in a record of packages: {line!r}."
-            fix = "Restore the file, or run 'python build.py update --packages --write'."
+            fix = "Restore it, or delete it and run 'python build.py update --packages --write'."
             raise MatrixError(Problem(what=what, where=where, fix=fix))
     return DebLock(text=text, layers={name: tuple(debs) for name, debs in layers.items()})
 
