@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 from urllib.parse import unquote
 
 from cannery.common.errors import MatrixError, Problem, Span
@@ -72,8 +73,14 @@ class DebLock:
 
     def digest(self, layer: str) -> str:
         """A hash of what is recorded for ``layer``; empty if that is nothing."""
-        lines = "".join(f"{deb.line}\n" for deb in self.layers.get(layer, ()))
-        return hashlib.sha256(lines.encode()).hexdigest() if layer in self.layers else ""
+        return self._digests.get(layer, "")
+
+    @cached_property
+    def _digests(self) -> dict[str, str]:
+        texts = {
+            name: "".join(f"{each.line}\n" for each in debs) for name, debs in self.layers.items()
+        }
+        return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
 
 
 def parse_debs(text: str, name: str = FILE) -> DebLock:
@@ -82,6 +89,18 @@ def parse_debs(text: str, name: str = FILE) -> DebLock:
     Raises:
         MatrixError: a line is invalid.
     """
+    found = _parsed(text)
+    if isinstance(found, DebLock):
+        return found
+    where = Span(file=name, line=found, column=1)
+    what = f"invalid line in a record of packages: {text.splitlines()[found - 1]!r}."
+    fix = "Restore it, or delete it and run 'python build.py update --packages --write'."
+    raise MatrixError(Problem(what=what, where=where, fix=fix))
+
+
+@cache
+def _parsed(text: str) -> DebLock | int:
+    """What is in ``text``, or the number of an invalid line. Many targets have equal texts."""
     layers: dict[str, list[Deb]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("#") or not line:
@@ -91,10 +110,7 @@ def parse_debs(text: str, name: str = FILE) -> DebLock:
         elif layers and (found := _LINE.fullmatch(line)):
             [*layers.values()][-1].append(Deb(**found.groupdict()))
         else:
-            where = Span(file=name, line=number, column=1)
-            what = f"invalid line in a record of packages: {line!r}."
-            fix = "Restore it, or delete it and run 'python build.py update --packages --write'."
-            raise MatrixError(Problem(what=what, where=where, fix=fix))
+            return number
     return DebLock(text=text, layers={name: tuple(debs) for name, debs in layers.items()})
 
 
