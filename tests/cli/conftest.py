@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable, Set
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 import pytest
@@ -66,7 +66,7 @@ def _reached_stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(process._OF, program, names)
 
 
-def some_targets(text: str, kept: Set[str] = FAMILIES | TARGETS) -> str:
+def some_targets(text: str, kept: Container[str] = FAMILIES | TARGETS) -> str:
     """matrix.yaml ``text`` with the families and targets in ``kept``, and no others."""
     lines = text.splitlines(keepends=True)
     for section in ("targets", "families"):
@@ -83,7 +83,7 @@ def some_targets(text: str, kept: Set[str] = FAMILIES | TARGETS) -> str:
     return "".join(lines)
 
 
-def use_some_targets(root: Path, kept: Set[str] = FAMILIES | TARGETS) -> None:
+def use_some_targets(root: Path, kept: Container[str] = FAMILIES | TARGETS) -> None:
     """Leave only the targets in ``kept`` in matrix.yaml and publish.yaml below ``root``."""
     matrix = root / "matrix.yaml"
     matrix.write_text(some_targets(matrix.read_text(encoding="utf-8"), kept), encoding="utf-8")

@@ -97,7 +97,9 @@ def accept(words: Sequence[str]) -> int:
             return 1
         case ["docker", *rest]:
             assert any(tuple(rest[: len(known)]) == known for known in DOCKER), rest
-        case [] | ["ls", "-l", _] | ["npu-smi", "info"] | ["git", "diff" | "worktree", *_]:
+        case [] | ["ls", "-l", _] | ["npu-smi", "info"]:
+            pass
+        case ["git", "diff" | "status" | "worktree", *_]:
             pass
         case _:
             pytest.fail(f"what is {words}?")
