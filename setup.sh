@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-Usage: bash setup.sh [--venv] [--tests] [COMMAND [ARGUMENT...]]
+Usage: bash setup.sh [--venv] [--tests[=full]] [COMMAND [ARGUMENT...]]
        bash setup.sh --stop
 
 Installs and starts the following, if it is missing:
@@ -16,11 +16,12 @@ Installs and starts the following, if it is missing:
 Then runs COMMAND in the current directory, with that environment first on PATH.
 It can be run repeatedly: it changes nothing that works already.
 
-  --venv    prepare only the virtual environment, for commands that need no engine
-  --tests   also install what this project's tests need: requirements-dev.txt, and the programs
-            docker compose, docker-registry, iproute2, cosign, MPICH, rootlesskit, and a browser
-            with a Chinese font; with --venv, only requirements-dev.txt
-  --stop    stop the engine, if this script has started it
+  --venv         prepare only the virtual environment, for commands that need no engine
+  --tests        also install what 'nox' needs: requirements-dev.txt
+  --tests=full   also install what all other sessions need: requirements-dev.txt, and the programs
+                 docker compose, docker-registry, iproute2, cosign, MPICH, rootlesskit, and a
+                 browser with a Chinese font; with --venv, only requirements-dev.txt
+  --stop         stop the engine, if this script has started it
 
 Exit codes: 0 ready (or the exit code of COMMAND), 2 invalid options, 6 the machine could not be
 prepared.
@@ -53,16 +54,22 @@ apt_install() {
     die "apt-get could not install: $*"
 }
 
+# The system and its release, such as "debian bookworm".
+system() {
+  # shellcheck source=/dev/null
+  (. /etc/os-release && echo "${ID:-} ${VERSION_CODENAME:-}")
+}
+
 # Debian has buildx, the compose plugin and cosign from trixie on. The trixie source is a copy of the
 # machine's own source, so that it uses the same mirror; its low priority keeps all other packages as
 # they are.
 add_trixie() {
-  local suite own=/etc/apt/sources.list.d/debian.sources
-  # shellcheck source=/dev/null
-  suite="$(. /etc/os-release && echo "${VERSION_CODENAME:-}")"
-  [ "$suite" = trixie ] && return
-  [ "$suite" = bookworm ] ||
-    die "docker, buildx, compose or cosign is not installed, and setup.sh can install it on Debian 12 and 13 only. Install it yourself, then run setup.sh again."
+  local own=/etc/apt/sources.list.d/debian.sources
+  case "$(system)" in
+    "debian trixie") return ;;
+    "debian bookworm") ;;
+    *) die "cannot install $*: setup.sh can do so on Debian 12 and 13 only. Install it yourself, then run setup.sh again." ;;
+  esac
   printf 'Package: *\nPin: release n=trixie\nPin-Priority: 50\n' >/etc/apt/preferences.d/cannery-trixie
   if [ -f "$own" ]; then
     awk 'BEGIN { RS = ""; ORS = "\n\n" } !/-security/' "$own" |
@@ -87,7 +94,7 @@ ensure_engine() {
   fi
   if [ "${#missing[@]}" -gt 0 ]; then
     need_root "installing ${missing[*]}"
-    add_trixie
+    add_trixie "${missing[@]}"
     apt_install iptables "${missing[@]/%//trixie}"
     buildx="$(docker buildx version)"
   fi
@@ -150,6 +157,8 @@ ensure_bootstrap_tools() {
   local missing=()
   command -v mmdebstrap >/dev/null || missing+=(mmdebstrap)
   command -v arch-test >/dev/null || missing+=(arch-test)
+  # Ubuntu has the keys of Debian's releases apart.
+  [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing+=(debian-archive-keyring)
   [ "${#missing[@]}" = 0 ] || ! command -v apt-get >/dev/null || apt_install "${missing[@]}"
 }
 
@@ -159,18 +168,29 @@ ensure_test_tools() {
   command -v mpicxx >/dev/null || apt_install libmpich-dev mpich
   # An engine without root's rights looks for it.
   command -v rootlesskit-docker-proxy >/dev/null || apt_install rootlesskit
-  docker compose version >/dev/null 2>&1 || apt_install_newer docker-compose
-  command -v cosign >/dev/null || apt_install_newer cosign
+  docker compose version >/dev/null 2>&1 ||
+    ! can_install docker-compose "of Compose files" || apt_install_newer docker-compose
+  command -v cosign >/dev/null ||
+    ! can_install cosign "of signatures, which are most of tests/publish" || apt_install_newer cosign
   command -v docker-registry >/dev/null || install_registry
-  command -v chromium >/dev/null || command -v google-chrome >/dev/null || install_browser
+  command -v chromium >/dev/null || command -v google-chrome >/dev/null ||
+    ! can_install chromium "of the page in a browser" || apt_install chromium
+  [ -e /usr/share/fonts/truetype/wqy ] || apt_install fonts-wqy-microhei
   # The Node of the Python package playwright is linked with it, and Debian's compiler brings it.
   /sbin/ldconfig -p | grep -q 'libatomic\.so\.1 ' || apt_install libatomic1
+}
+
+# Only Debian has the package $1; Ubuntu has none, or a snap. tests/programs.py skips the tests $2.
+can_install() {
+  [[ "$(system)" == "debian "* ]] && return
+  say "$1 is not installed, and only Debian has a package of it; without it, tests $2 are skipped"
+  return 1
 }
 
 # Installs packages that Debian has from 13 on.
 apt_install_newer() {
   need_root "installing $*"
-  add_trixie
+  add_trixie "$@"
   if [ -e /etc/apt/preferences.d/cannery-trixie ]; then
     set -- "${@/%//trixie}"
   fi
@@ -186,39 +206,39 @@ install_registry() {
   apt_install docker-registry
 }
 
-# Ubuntu has Chromium as a snap only. Only tests/browser needs it.
-install_browser() {
-  # shellcheck source=/dev/null
-  if [ "$(. /etc/os-release && echo "$ID")" = debian ]; then
-    apt_install chromium fonts-wqy-microhei
-  else
-    say "no browser was found; tests/browser needs chromium or google-chrome on PATH"
-  fi
-}
-
 require_python() {
   python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
     die "python3 must be 3.11 or newer; 'python3 -V' says: $(python3 -V 2>&1)."
   python3 -c 'import ensurepip' 2>/dev/null || apt_install python3-venv
 }
 
+minor_of() {
+  "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true
+}
+
 # requirements-dev.txt has all of requirements.txt.
 ensure_venv() {
-  local wanted="requirements${with_tests:+-dev}.txt" stamp="$venv/.requirements" there
-  for there in "$wanted" requirements-dev.txt; do
-    if cmp -s "$root/$there" "$stamp"; then
-      say "python environment: up to date"
-      return
-    fi
-  done
+  local wanted="requirements${with_tests:+-dev}.txt" stamp="$venv/.requirements" there minor clear=()
+  minor="$(minor_of python3)"
+  if [ -e "$venv/pyvenv.cfg" ] && [ "$(minor_of "$venv/bin/python")" != "$minor" ]; then
+    say "python environment: .venv is not of Python $minor, which python3 is; making it again"
+    clear=(--clear)
+  else
+    for there in "$wanted" requirements-dev.txt; do
+      if cmp -s "$root/$there" "$stamp"; then
+        say "python environment: up to date"
+        return
+      fi
+    done
+  fi
   say "python environment: installing $wanted into .venv"
-  python3 -m venv "$venv"
+  python3 -m venv "${clear[@]}" "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes \
     -r "$root/$wanted" || die "pip could not install $wanted; see above."
   cp "$root/$wanted" "$stamp"
 }
 
-only_venv="" with_tests=""
+only_venv="" with_tests="" all_tests=""
 while [ "$#" -gt 0 ]; do
   case "$1" in
     -h | --help)
@@ -231,6 +251,7 @@ while [ "$#" -gt 0 ]; do
       ;;
     --venv) only_venv=1 ;;
     --tests) with_tests=1 ;;
+    --tests=full) with_tests=1 all_tests=1 ;;
     -*)
       usage >&2
       exit 2
@@ -248,7 +269,7 @@ if [ -z "$only_venv" ]; then
   ensure_engine
   ensure_emulation
   ensure_bootstrap_tools
-  [ -z "$with_tests" ] || ensure_test_tools
+  [ -z "$all_tests" ] || ensure_test_tools
 fi
 wait "$installing"
 trap - EXIT

@@ -85,9 +85,8 @@ def _tell(message: str) -> None:
 def _not_installed(module: str) -> str:
     """What to do where Python has no ``module``, which requirements.txt would have installed."""
     return (
-        f"{sys.executable} has no module {module!r}. Install the requirements of build.py:\n"
-        f"    {sys.executable} -m pip install -r {ROOT}/requirements.txt\n"
-        "or into a virtual environment:\n"
+        f"{sys.executable} has no module {module!r}. Install the requirements of build.py into a "
+        "virtual environment, and use its Python:\n"
         f"    bash {ROOT}/setup.sh --venv && . {ROOT}/.venv/bin/activate"
     )
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from tests.browser.site import Site, make_site
+from tests.programs import need
 from tests.unit.catalogues import release
 
 BROWSERS = ("chromium", "google-chrome", "chromium-browser")
@@ -24,12 +24,10 @@ follows '#' in the address."""
 
 def launched(playwright: Playwright) -> Browser:
     """The browser of this machine."""
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.fail(f"none of {', '.join(BROWSERS)} is on PATH; 'bash setup.sh' installs one")
+    path = need("the page in a browser", *BROWSERS)
     # Chromium has no sandbox for root.
     options = ["--no-sandbox"] if os.geteuid() == 0 else []
-    return playwright.chromium.launch(executable_path=found, args=options)
+    return playwright.chromium.launch(executable_path=path, args=options)
 
 
 @pytest.fixture(scope="session")

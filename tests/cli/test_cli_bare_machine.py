@@ -65,9 +65,8 @@ def test_without_the_requirements(program: Checkout, words: list[str]) -> None:
     first, missing, rest = err.split("'", 2)
     assert missing in ("packaging", "yaml")
     assert first + rest == (
-        f"build.py: {sys.executable} has no module . Install the requirements of "
-        f"build.py:\n    {sys.executable} -m pip install -r {program.root}/requirements.txt\n"
-        "or into a virtual environment:\n"
+        f"build.py: {sys.executable} has no module . Install the requirements of build.py into a "
+        "virtual environment, and use its Python:\n"
         f"    bash {program.root}/setup.sh --venv && . {program.root}/.venv/bin/activate\n"
     )
 

@@ -18,14 +18,36 @@ USER, TESTS = "requirements.txt", "requirements-dev.txt"
 # 'python3 -m venv FOLDER' takes seconds, and pip a network.
 PYTHON = f"""#!/bin/sh
 [ "$1 $2" = "-m venv" ] || exec {sys.executable} "$@"
-mkdir -p "$3/bin"
-cp "$(dirname "$0")/pip" "$3/bin/pip"
+for venv; do :; done
+[ "$3" != --clear ] || rm -r "$venv"
+mkdir -p "$venv/bin"
+touch "$venv/pyvenv.cfg"
+cp "$(dirname "$0")/pip" "$venv/bin/pip"
+ln -sf {sys.executable} "$venv/bin/python"
 """
 PIP = """#!/bin/sh
 for word; do last="$word"; done
 echo "$last" >>"$PIP_LOG"
 exit "$PIP_CODE"
 """
+THERE = (
+    "arch-test",
+    "chromium",
+    "cosign",
+    "ip",
+    "mmdebstrap",
+    "mpicxx",
+    "rootlesskit-docker-proxy",
+)
+NEEDED = ("bash", "cat", "cmp", "cp", "dirname", "grep", "ln", "mkdir", "rm", "sed", "sh", "touch")
+APT = """#!/bin/sh
+echo "$*" >>"$PIP_LOG.apt"
+"""
+
+
+def program(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
 
 
 @dataclass(frozen=True)
@@ -38,12 +60,18 @@ class Machine:
     def stamp(self) -> Path:
         return self.folder / "checkout" / ".venv" / ".requirements"
 
-    def has(self, requirements: str) -> None:
-        self.stamp.parent.mkdir()
+    def has(self, requirements: str, python: str = f'exec {sys.executable} "$@"') -> None:
+        """An environment, whose ``python`` is this line of a shell."""
+        venv = self.stamp.parent
+        (venv / "bin").mkdir(parents=True)
+        (venv / "pyvenv.cfg").touch()
+        program(venv / "bin" / "python", f"#!/bin/sh\n{python}\n")
         shutil.copy2(self.folder / "checkout" / requirements, self.stamp)
 
-    def setup(self, *words: str, pip_code: int = 0) -> subprocess.CompletedProcess[str]:
-        env = {**os.environ, "PATH": f"{self.folder}/programs:{os.environ['PATH']}"}
+    def setup(
+        self, *words: str, pip_code: int = 0, path: str = os.environ["PATH"]
+    ) -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, "PATH": f"{self.folder}/programs:{path}"}
         env |= {"PIP_LOG": str(self.folder / "pip.log"), "PIP_CODE": str(pip_code)}
         argv = ["bash", str(self.folder / "checkout" / "setup.sh"), *words]
         return subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
@@ -63,9 +91,8 @@ def machine(tmp_path: Path) -> Machine:
     checkout.mkdir()
     for name in ("setup.sh", USER, TESTS):
         shutil.copy2(ROOT / name, checkout / name)
-    for name, text in (("python3", PYTHON), ("pip", PIP)):
-        (programs / name).write_text(text, encoding="utf-8")
-        (programs / name).chmod(0o755)
+    program(programs / "python3", PYTHON)
+    program(programs / "pip", PIP)
     return Machine(tmp_path)
 
 
@@ -78,6 +105,8 @@ def machine(tmp_path: Path) -> Machine:
         ("", ("--venv", "--tests"), [TESTS]),
         (USER, ("--tests", "--venv"), [TESTS]),
         (TESTS, ("--venv", "--tests"), []),
+        ("", ("--venv", "--tests=full"), [TESTS]),
+        (TESTS, ("--tests=full", "--venv"), []),
     ],
 )
 def test_the_tests_requirements_come_with_an_option(
@@ -92,6 +121,20 @@ def test_the_tests_requirements_come_with_an_option(
         assert machine.stamp.read_bytes() == (ROOT / installed[0]).read_bytes()
 
 
+@pytest.mark.parametrize("python", ["echo 3.9", "exit 127"], ids=["another", "none"])
+def test_an_environment_of_another_python_is_made_again(machine: Machine, python: str) -> None:
+    machine.has(USER, python)
+    left = machine.stamp.with_name("left")
+    left.touch()
+    done = machine.setup("--venv")
+    assert done.returncode == 0, done.stderr
+    assert "making it again" in done.stderr
+    assert machine.installed == [USER]
+    assert not left.exists()
+    again = machine.setup("--venv")
+    assert "up to date" in again.stderr, again.stderr
+
+
 def test_a_pip_that_fails_ends_it_before_the_command(machine: Machine) -> None:
     done = machine.setup("--venv", "echo", "ran", pip_code=1)
     assert (done.returncode, done.stdout) == (6, "")
@@ -100,8 +143,35 @@ def test_a_pip_that_fails_ends_it_before_the_command(machine: Machine) -> None:
     assert machine.setup("--venv", "echo", "ran").stdout == "ran\n"
 
 
-def test_an_unknown_option_is_refused_and_nothing_is_installed(machine: Machine) -> None:
-    done = machine.setup("--venv", "--test", "echo", "ran")
+@pytest.mark.parametrize("option", ["--test", "--tests=", "--tests=all"])
+def test_an_unknown_option_is_refused_and_nothing_is_installed(
+    machine: Machine, option: str
+) -> None:
+    done = machine.setup("--venv", option, "echo", "ran")
     assert (done.returncode, done.stdout) == (2, "")
     assert "Usage: bash setup.sh" in done.stderr
     assert machine.installed == []
+
+
+@pytest.mark.parametrize(
+    ("option", "more"), [("--tests", []), ("--tests=full", ["docker-registry"])]
+)
+def test_what_only_some_sessions_need_is_installed_with_full(
+    machine: Machine, option: str, more: list[str]
+) -> None:
+    """On a machine as root that has an engine and all other programs."""
+    programs = machine.folder / "programs"
+    for name in NEEDED:
+        (programs / name).symlink_to(shutil.which(name) or name)
+    # An arm64 machine needs no emulation.
+    for name, text in {**dict.fromkeys(THERE, ""), "id": "echo 0", "uname": "echo arm64"}.items():
+        program(programs / name, f"#!/bin/sh\n{text}\n")
+    program(programs / "docker", "#!/bin/sh\necho 28\n")
+    program(programs / "systemctl", "#!/bin/sh\n")
+    program(programs / "apt-get", APT)
+    done = machine.setup(option, path="")
+    assert done.returncode == 0, done.stderr
+    assert machine.installed == [TESTS]
+    log = machine.folder / "pip.log.apt"
+    words = log.read_text(encoding="utf-8").split() if log.exists() else []
+    assert [word for word in words if word == "docker-registry"] == more

@@ -22,6 +22,7 @@ from cannery.deploy.chips import CHIPS
 from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES
 from cannery.matrix.project import Project
 from cannery.verify.run_checks import Subject, checks_in
+from tests.programs import need_compose
 
 from .conftest import ROOT, Built
 
@@ -39,6 +40,11 @@ ODD = [
     *("$HOME", "${HOME}", "$$", "$", "${", "it's", '"quoted"', "a b", "line\nline", "\\n", "", " "),
     *("~", "y", "0o7", "1e3", "- a", "a: b", "#x", "{{x}}", "*", "é\u2028", "\t", "--", "$(date)"),
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed() -> None:
+    need_compose()
 
 
 def compose(file: Path, *words: str, project: str = "") -> str:

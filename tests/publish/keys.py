@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.publish.cosign import PASSWORD
+from tests.programs import need
 
 SECRET = "battery staple"
 
@@ -23,9 +24,10 @@ class Pair:
 
 def make_pair(folder: Path, password: str = SECRET) -> Pair:
     """A new pair in ``folder``, whose private key has ``password``."""
+    cosign = need("signatures", "cosign")
     folder.mkdir()
     subprocess.run(
-        ["cosign", "generate-key-pair"],
+        [cosign, "generate-key-pair"],
         cwd=folder,
         env={**os.environ, PASSWORD: password},
         check=True,

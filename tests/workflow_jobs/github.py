@@ -71,6 +71,8 @@ def run(
         # The stand-in of 'checkout' makes the clone, in a folder that the engine can see.
         *("--bind", "--no-skip-checkout"),
         *("--pull=false", "--rm", "--concurrent-jobs=1", "--no-cache-server"),
+        # The container's Python, of those in the matrix of 'check'.
+        "--matrix=python:3.11",
         *("--action-offline-mode", "--actor=someone"),
         *(f"--platform={label}={IMAGE}" for label in LABELS),
         *(f"--local-repository={each}={ACTIONS / each.split('@')[0]}" for each in used_actions()),

@@ -15,6 +15,7 @@ ACTIONS = {
     "actions/download-artifact": "copies files from that folder, and fails if there are none",
     "actions/upload-pages-artifact": "packs the site as a tar file into that folder",
     "actions/deploy-pages": "unpacks the site, and fails without an index.html",
+    "actions/setup-python": "checks that the container has this Python",
     "sigstore/cosign-installer": "installs Debian's cosign",
 }
 """Action to its stand-in in tests/workflow_jobs/actions."""

@@ -82,7 +82,9 @@ def accept(words: Sequence[str]) -> int:
         case ["sudo", *rest]:
             return accept([word for word in rest if not word.startswith("--preserve-env=")])
         case ["bash", "setup.sh", *rest]:
-            return accept([word for word in rest if word not in ("--venv", "--tests")])
+            return accept(
+                [word for word in rest if word not in ("--venv", "--tests", "--tests=full")]
+            )
         case ["nox", "-s", *sessions]:
             assert sessions
             assert {*sessions} <= SESSIONS.keys()

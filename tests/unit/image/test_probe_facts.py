@@ -7,6 +7,7 @@ import ast
 import os
 import struct
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,11 +22,13 @@ AARCH64, X86_64, I386 = 183, 62, 3
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of installed packages, the second in the path of modules."""
+    """A folder of installed packages, the second in the path of modules, before Python's own."""
     folders = [tmp_path / "first", tmp_path / "site"]
     for each in folders:
         each.mkdir()
-    monkeypatch.setattr(sys, "path", [str(each) for each in folders])
+    library = Path(sysconfig.get_path("stdlib"))
+    path = [*folders, library, library / "lib-dynload"]
+    monkeypatch.setattr(sys, "path", [str(each) for each in path])
     return folders[1]
 
 
@@ -59,7 +62,9 @@ def install(site: Path, name: str, tags: list[str], *files: Path, version: str =
     lines = [f"{os.path.relpath(each, site)},," for each in files]
     (folder / "RECORD").write_text("\n".join(lines) + "\n")
     (folder / "WHEEL").write_text("".join(f"Tag: py3-none-{tag}\n" for tag in tags))
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    described = {"Metadata-Version": "2.1", "Name": name, "Version": version, "Summary": "x"}
+    text = "".join(f"{key}: {value}\n" for key, value in described.items())
+    (folder / "METADATA").write_text(text)
 
 
 def wrong(site: Path) -> list[str]:
