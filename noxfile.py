@@ -76,7 +76,15 @@ def _npm_ci(session: nox.Session, folder: str) -> None:
 def types(session: nox.Session) -> None:
     """mypy --strict on all Python files of the project."""
     session.run(
-        "mypy", "build.py", "noxfile.py", "cannery", "bench", "schemas", "tests", ".ci/summary.py"
+        "mypy",
+        "build.py",
+        "noxfile.py",
+        "cannery",
+        "bench",
+        "schemas",
+        "tests",
+        ".ci/summary.py",
+        ".ci/compare_with.py",
     )
     for program in PROGRAMS:
         # Beside them is a module that they share.
@@ -160,6 +168,18 @@ def policy(session: nox.Session) -> None:
 def workflows(session: nox.Session) -> None:
     """Every script of CI: run it, or parse each command in it."""
     session.run("pytest", "--quiet", *CORES, "worksteal", "tests/workflows", *session.posargs)
+
+
+@nox.session(tags=FULL)
+def replay(session: nox.Session) -> None:
+    """The last 300 commits again: the targets that CI selects, and the images that changed."""
+    session.run("pytest", "--quiet", *CORES, "loadfile", "tests/replay", *session.posargs)
+
+
+@nox.session(name="hosted-runner", tags=FULL)
+def hosted_runner(session: nox.Session) -> None:
+    """The job 'check' of ci.yml in an imitation of a hosted runner, without a network."""
+    session.run("pytest", "--quiet", "tests/hosted_runner", *session.posargs)
 
 
 @nox.session(name="package-names")
