@@ -15,16 +15,16 @@ os.environ.pop("PYTHONPATH", None)
 
 nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "none"
-nox.options.sessions = [
-    *("lint", "types", "unit", "campaign-quick", "fetch", "policy", "workflows"),
-    *("doctor", "doctor-pythons", "simulator", "image", "engine", "publish", "browser"),
-]
+nox.options.sessions = ["lint", "types", "unit", "policy", "doctor", "campaign-quick", "image"]
+FULL, WEEKLY = ["full"], ["weekly"]
 
 MAIN = "py39-torch231-cann8t39"
 SIM = "packages/ascend-sim"
 _SLOW = ("other_machines", "real_targets", "stand_in_bases")
 OTHER_MACHINES = [f"tests/engine/test_{name}.py" for name in _SLOW]
 CORES = ("--numprocesses", "auto", "--dist")
+# -rs: what is not run here is said.
+WITH_ENGINE = ("--quiet", "-rs", "--durations=10", *CORES, "loadfile")
 CONTEXT = "cannery/image/context"
 PROGRAMS = [f"{CONTEXT}/{name}" for name in ("compile-python", "describe-image", "seal-layer")]
 PROGRAMS += [f"{CONTEXT}/{name}" for name in ("download-sdist", "install-wheels", "split-lock")]
@@ -76,7 +76,15 @@ def _npm_ci(session: nox.Session, folder: str) -> None:
 def types(session: nox.Session) -> None:
     """mypy --strict on all Python files of the project."""
     session.run(
-        "mypy", "build.py", "noxfile.py", "cannery", "bench", "schemas", "tests", ".ci/summary.py"
+        "mypy",
+        "build.py",
+        "noxfile.py",
+        "cannery",
+        "bench",
+        "schemas",
+        "tests",
+        ".ci/summary.py",
+        ".ci/compare_with.py",
     )
     for program in PROGRAMS:
         # Beside them is a module that they share.
@@ -86,7 +94,18 @@ def types(session: nox.Session) -> None:
 @nox.session
 def unit(session: nox.Session) -> None:
     """Tests of single modules, and of the command line with bad input, on all cores."""
-    session.run("pytest", "-q", *CORES, "worksteal", "tests/unit", "tests/cli", *session.posargs)
+    _unit(session, "not slow")
+
+
+@nox.session(name="unit-slow", tags=FULL)
+def unit_slow(session: nox.Session) -> None:
+    """Those tests of 'unit' that start other programs or take seconds."""
+    _unit(session, "slow")
+
+
+def _unit(session: nox.Session, marked: str) -> None:
+    words = ("--quiet", *CORES, "worksteal", "-m", marked, "tests/unit", "tests/cli")
+    session.run("pytest", *words, *session.posargs)
 
 
 @nox.session
@@ -103,7 +122,7 @@ def attacks(session: nox.Session) -> None:
     session.run("pytest", "--quiet", *CORES, "worksteal", *files, *session.posargs)
 
 
-@nox.session(name="doctor-pythons")
+@nox.session(name="doctor-pythons", tags=FULL)
 def doctor_pythons(session: nox.Session) -> None:
     """Every command of ascend-doctor with Python 3.7, 3.9, 3.11 and 3.13, packed and as a wheel."""
     session.run("nox", "--noxfile", "packages/ascend-doctor/noxfile.py", "-s", "doctor-pythons")
@@ -115,25 +134,25 @@ def campaign_quick(session: nox.Session) -> None:
     session.run("pytest", "--quiet", "tests/campaign", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=FULL)
 def fetch(session: nox.Session) -> None:
     """Downloads from a server that does everything wrong, and 300 such faults at random."""
     session.run("pytest", "--quiet", "tests/fetch", *session.posargs)
 
 
-@nox.session(name="fetch-campaign")
+@nox.session(name="fetch-campaign", tags=WEEKLY)
 def fetch_campaign(session: nox.Session) -> None:
     """2,000 faults at random over downloads: the right file in the end, or a reason."""
     session.run("python", "-m", "tests.fetch", *session.posargs)
 
 
-@nox.session(name="fault-campaign")
+@nox.session(name="fault-campaign", tags=WEEKLY)
 def fault_campaign(session: nox.Session) -> None:
     """500 faults at random over engine and registry: nothing wrong is left, nothing is lost."""
     session.run("python", "-m", "tests.faults", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=WEEKLY)
 def campaign(session: nox.Session) -> None:
     """10,000 edits of the YAML files at random: refused with their place, or with an effect."""
     session.run("python", "-m", "tests.campaign", *session.posargs)
@@ -145,10 +164,22 @@ def policy(session: nox.Session) -> None:
     session.run("pytest", "--quiet", *CORES, "worksteal", "tests/policy", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=FULL)
 def workflows(session: nox.Session) -> None:
     """Every script of CI: run it, or parse each command in it."""
     session.run("pytest", "--quiet", *CORES, "worksteal", "tests/workflows", *session.posargs)
+
+
+@nox.session(tags=FULL)
+def replay(session: nox.Session) -> None:
+    """The last 300 commits again: the targets that CI selects, and the images that changed."""
+    session.run("pytest", "--quiet", *CORES, "loadfile", "tests/replay", *session.posargs)
+
+
+@nox.session(name="hosted-runner", tags=FULL)
+def hosted_runner(session: nox.Session) -> None:
+    """The job 'check' of ci.yml in an imitation of a hosted runner, without a network."""
+    session.run("pytest", "--quiet", "tests/hosted_runner", *session.posargs)
 
 
 @nox.session(name="package-names")
@@ -157,20 +188,14 @@ def package_names(session: nox.Session) -> None:
     session.run("python", "-m", "tests.package_names", *session.posargs)
 
 
-@nox.session(name="workflow-jobs")
+@nox.session(name="workflow-jobs", tags=WEEKLY)
 def workflow_jobs(session: nox.Session) -> None:
     """Every job of CI in a container, from its YAML, with a registry and a fake API."""
     _npm_ci(session, "npm/gitlab-ci-local")
     session.run("python", "-m", "tests.workflow_jobs", *session.posargs)
 
 
-@nox.session(name="hosted-runner")
-def hosted_runner(session: nox.Session) -> None:
-    """The job 'check' of CI, and setup.sh for its other jobs, on an imitation of Ubuntu 24.04."""
-    session.run("pytest", "--quiet", "tests/hosted_runner", *session.posargs)
-
-
-@nox.session
+@nox.session(tags=FULL)
 def simulator(session: nox.Session) -> None:
     """Types and tests of ascend-sim, and what cannery and its images make of its packages."""
     session.run("nox", "--noxfile", f"{SIM}/noxfile.py")
@@ -182,19 +207,19 @@ def _in_ascend_sim(session: nox.Session, name: str) -> None:
     session.run("nox", "--noxfile", f"{SIM}/noxfile.py", *words)
 
 
-@nox.session
+@nox.session(tags=WEEKLY)
 def sanitize(session: nox.Session) -> None:
     """The device's tests with AddressSanitizer and UndefinedBehaviorSanitizer."""
     _in_ascend_sim(session, "sanitize")
 
 
-@nox.session
+@nox.session(tags=WEEKLY)
 def fuzz(session: nox.Session) -> None:
     """1,000,000 random calls of the device's C interface, with sanitizers."""
     _in_ascend_sim(session, "fuzz")
 
 
-@nox.session
+@nox.session(tags=WEEKLY)
 def kills(session: nox.Session) -> None:
     """100 kills of a rank at a random moment: the others end within their timeout."""
     _in_ascend_sim(session, "kills")
@@ -232,8 +257,13 @@ def frameworks(session: nox.Session) -> None:
 
 @nox.session
 def image(session: nox.Session) -> None:
-    """Build the main target, and one more on bases of a local registry; run the image tests."""
+    """Build the main target with simulated CANN packages, and run its image tests."""
     session.run("python", "build.py", "--target", MAIN, "--simulate")
+
+
+@nox.session(name="second-image", tags=FULL)
+def second_image(session: nox.Session) -> None:
+    """Build a second target on bases of a local registry, with an engine of either image store."""
     session.run("python", "-m", "tests.engine.second_target")
 
 
@@ -249,36 +279,45 @@ def applications(session: nox.Session) -> None:
     session.run("pytest", "--quiet", "tests/applications", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=FULL)
 def engine(session: nox.Session) -> None:
-    """Tests with an engine, and the newcomer's short commands; uses the images of 'image'."""
-    # -rs: what is not run here is said.
-    arguments = ["--quiet", "-rs", "--durations=10", *CORES, "loadfile"]
-    arguments += [*(f"--ignore={each}" for each in OTHER_MACHINES), "-m", "not long"]
-    folders = ("tests/engine", "tests/faults", "tests/newcomer")
-    session.run("pytest", *arguments, *folders, *session.posargs)
+    """Tests with an engine; uses the images of 'image' and 'second-image'."""
+    apart = [f"--ignore={name}" for name in OTHER_MACHINES]
+    session.run("pytest", *WITH_ENGINE, *apart, "tests/engine", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=FULL)
+def faults(session: nox.Session) -> None:
+    """20 faults at random over engine and registry."""
+    session.run("pytest", *WITH_ENGINE, "tests/faults", *session.posargs)
+
+
+@nox.session(name="engine-ci")
+def engine_ci(session: nox.Session) -> None:
+    """Those tests of 'engine' and 'publish' that .ci/run runs; their marker says why."""
+    folders = ("tests/engine", "tests/publish")
+    session.run("pytest", *WITH_ENGINE, "-m", "ci", *folders, *session.posargs)
+
+
+@nox.session(tags=WEEKLY)
 def newcomer(session: nox.Session) -> None:
     """Type the commands of README and its readers' pages on a bare machine (about an hour)."""
     session.run("pytest", "-v", "--durations=0", "tests/newcomer", *session.posargs)
 
 
-@nox.session(name="other-machines")
+@nox.session(name="other-machines", tags=WEEKLY)
 def other_machines(session: nox.Session) -> None:
     """Build real targets on engines of their own: equal layers, no network, no secret is left."""
     session.run("pytest", "--quiet", "--durations=10", *OTHER_MACHINES, *session.posargs)
 
 
-@nox.session
+@nox.session(tags=FULL)
 def publish(session: nox.Session) -> None:
     """push, promote and prune with a real registry, including failures; after 'image'."""
-    arguments = ["--quiet", "--durations=10", *CORES, "loadfile"]
-    session.run("pytest", *arguments, "tests/publish", *session.posargs)
+    session.run("pytest", *WITH_ENGINE, "tests/publish", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=FULL)
 def browser(session: nox.Session) -> None:
     """The catalogue's page in a headless browser."""
     _npm_ci(session, "npm/axe")

@@ -68,10 +68,22 @@ LIMITS: dict[str, Limit] = {
         unit="s",
         on="value",
     ),
+    "tests-first": Limit(
+        bounded_by="the processors: one cold build with its tests, and unit, policy and doctor",
+        at_most=12,
+        unit="min",
+        on="value",
+    ),
+    "tests-again": Limit(
+        bounded_by="the processors: unit, policy, doctor and campaign-quick",
+        at_most=6,
+        unit="min",
+        on="value",
+    ),
     "ci-first": Limit(
         bounded_by=(
-            "the processors: the sessions with an engine build images and import torch in emulated "
-            "containers"
+            "the processors: the same, and the tests with an engine, which build images and import "
+            "torch in emulated containers"
         ),
         at_most=20,
         unit="min",
@@ -79,7 +91,7 @@ LIMITS: dict[str, Limit] = {
     ),
     "ci-again": Limit(
         bounded_by="the same sessions; most of what they build is in the cache",
-        at_most=14,
+        at_most=12,
         unit="min",
         on="value",
     ),

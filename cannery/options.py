@@ -124,7 +124,10 @@ class BuildOptions(OptionSet):
     test: bool = option(
         "do not check the images", default=True, flags=("--no-test",), remembered=True
     )
-    force: bool = flag("build images that are up to date, too", remembered=True)
+    force: bool = flag(
+        "build images that are up to date, too, and all steps again: read no cache",
+        remembered=True,
+    )
     record: bool = flag(
         "check images that are up to date, too, and write the results to verified/",
         conflicts=("test",),

@@ -16,7 +16,7 @@ from cannery.building.ready import Ready, bases, content_key, expected_bases, lo
 from cannery.building.selection import Selection, caches_of, index_of
 from cannery.building.vendor_images import VendorImages
 from cannery.common import console
-from cannery.common.bases import FoundBase, Origin
+from cannery.common.bases import FoundBase
 from cannery.common.clock import now
 from cannery.common.errors import ArtifactError, EngineError
 from cannery.common.file_hashes import Hashes
@@ -100,9 +100,7 @@ class Assembly:
         if self.options.from_bundle:
             return ""
         return logins_of(
-            each
-            for name, (each, _) in bases(target).items()
-            if used[name].origin in (Origin.STAND_IN, Origin.SNAPSHOT)
+            each for name, (each, _) in bases(target).items() if used[name].is_bootstrapped
         )
 
     @cached_property
@@ -195,6 +193,7 @@ def _image(
         contexts={**contexts, **own},
         arguments={**names, **arguments, **({SIMULATED: "true"} if simulate else {})},
         labels={**labels, **image_labels(target)},
+        anew=assembly.options.force,
     )
 
 

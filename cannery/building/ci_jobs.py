@@ -198,7 +198,10 @@ def to_names(jobs: Sequence[Job]) -> str:
 
 
 def to_gitlab(jobs: Sequence[Job], *, simulate: bool) -> str:
-    """The text of a child pipeline, which needs only variables from its parent."""
+    """The text of a child pipeline, which needs only variables from its parent.
+
+    Where PARENT_SOURCE says that a schedule has started it, its builds read no cache.
+    """
     rows: dict[str, Any] = {
         f"build {job.index}/{job.count}": {
             "extends": ".build",
@@ -220,13 +223,15 @@ def _build(*, simulate: bool) -> dict[str, Any]:
         f'${{CANNERY_CACHE_{way.upper()}:+--cache-{way} "$CANNERY_CACHE_{way.upper()}"}}'
         for way in ("from", "to")
     )
+    options = f"{flag} ${{force:+$force}} {caches}".strip()
     return {
         "stage": "build",
         "timeout": "3 hours",
         "interruptible": True,
         "script": [
             'read -ra names <<<"$TARGETS"',
-            f'bash setup.sh python build.py build "${{names[@]/#/--target=}}"{flag} {caches}',
+            'if [ "${PARENT_SOURCE:-}" = schedule ]; then force=--force; fi',
+            f'bash setup.sh python build.py build "${{names[@]/#/--target=}}" {options}',
         ],
         "after_script": [
             'read -ra names <<<"$TARGETS"',

@@ -9,12 +9,24 @@ from __future__ import annotations
 
 import io
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.building.affected import Commit
 from cannery.common.errors import EngineError, Problem, file_error
 from cannery.common.process import stated
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    """The project at a commit.
+
+    ``entries`` maps the path of every file to an identifier of its content and mode; ``texts`` maps
+    the paths that were asked for to their texts.
+    """
+
+    entries: Mapping[str, str]
+    texts: Mapping[str, str]
 
 
 class NoRepositoryError(EngineError):

@@ -14,6 +14,7 @@ from threading import Lock
 
 from cannery.building.assembly import Assembly
 from cannery.building.journal import Journal, Progress
+from cannery.building.packages import say_differences
 from cannery.building.plan import Action, Step
 from cannery.building.planning import Planned
 from cannery.building.ready import bases
@@ -222,6 +223,7 @@ class _PlanRun:
                     self._check_options(target.id),
                 )
             engine.tag_image(image, name)
+            say_differences(self.planned.ready[id_].rendered, image)
         except CanneryError as error:
             self._fail(target.id, error)
             return

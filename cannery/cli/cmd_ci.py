@@ -98,13 +98,15 @@ def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> 
         EngineError: git cannot read what is committed.
         MatrixError, FileError: as ``Renderer.render``.
     """
-    affected_targets = _affected(project, targets, options)
+    lacking = {target.id: _lacking(target, options) for target in targets}
+    # Of targets of one kind the first is taken, which had better be one that can be built.
+    ordered = sorted(targets, key=lambda target: bool(lacking[target.id]))
+    affected_targets = _affected(project, ordered, options)
     chosen = []
     for target in targets:
         why = affected_targets.get(target.id)
-        lacking = _lacking(target, options) if why else ""
-        if why and lacking:
-            console.say(f"{target.id}: left out: {lacking}")
+        if why and lacking[target.id]:
+            console.say(f"{target.id}: left out: {lacking[target.id]}")
         elif why:
             console.say(f"{target.id}: {why}")
             chosen.append(target)

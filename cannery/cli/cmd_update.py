@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
+from cannery.building.packages import update_packages
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read
 from cannery.common import console
@@ -54,11 +55,16 @@ class UpdateOptions(TargetOptions):
         parse=matching(r"[0-9]{8}T[0-9]{6}Z", "time of a snapshot", "20261101T000000Z"),
         conflicts=("check", "deepspeed", "bases"),
     )
+    packages: bool = flag(
+        "instead, compare the packages that apt resolves now with those in packages.lock of each "
+        "target; --write records them there",
+        conflicts=("deepspeed", "bases", "snapshot"),
+    )
     new: bool = flag(
         "instead, propose whole targets: for new pairs of torch and CANN, and for newer "
         "applications; --write adds them to families of matrix.yaml. Targets that are no "
         "longer maintained are named for removal",
-        conflicts=("deepspeed", "bases", "snapshot", "targets", "where"),
+        conflicts=("deepspeed", "bases", "snapshot", "packages", "targets", "where"),
     )
     kind: str = option(
         "with --new, only pairs on a CANN that a target has (torch_npu), pairs on another CANN "
@@ -73,7 +79,7 @@ class UpdateOptions(TargetOptions):
         "compat.yaml",
         default=(),
         metavar="FILE",
-        conflicts=("deepspeed", "bases", "snapshot", "targets", "where"),
+        conflicts=("deepspeed", "bases", "snapshot", "packages", "targets", "where"),
     )
     check: bool = flag(
         "write nothing; exit with code 4 if something is newer (a torch without a "
@@ -92,7 +98,8 @@ COMMAND = Command(
     "which targets they would change. No index names the CANN that a torch_npu needs: where "
     "compat.yaml has no row for it, you are asked to add one. --new proposes whole targets.",
     reads="matrix.yaml, compat.yaml, and the package index; with --table a makers' table",
-    writes="with --write matrix.yaml; with --table also compat.yaml",
+    writes="with --write matrix.yaml and cannery/data/; with --table also compat.yaml; "
+    "with --packages images/",
     example="update --check",
     options=(UpdateOptions,),
 )
@@ -116,8 +123,8 @@ def run(given: Given, project: Project) -> int:
         _update_bases(project, options)
         return 0
     source = _source(options)
-    if options.new or options.table:
-        _propose(project, options, source)
+    if options.packages or options.new or options.table:
+        (_update_packages if options.packages else _propose)(project, options, source)
         return 0
     matrix = project.matrix()
     chosen = [each.id for each in select(matrix, options.targets, options.where)]
@@ -180,6 +187,27 @@ def _update_bases(project: Project, options: UpdateOptions) -> None:
         return
     targets = select(project.matrix(), options.targets, options.where)
     move_snapshots(project, targets, options.snapshot, write=options.write)
+
+
+def _update_packages(project: Project, options: UpdateOptions, source: PackageIndex) -> None:
+    """Compare what apt resolves with what is recorded; with --write record it.
+
+    Raises:
+        OutOfSyncError: with --check, something differs.
+        CanneryError: as ``update_packages``.
+    """
+    targets = select(project.matrix(), options.targets, options.where)
+    count = update_packages(project, targets, source, write=options.write)
+    if not count:
+        console.say("apt resolves what is recorded")
+    elif options.check:
+        what = f"apt resolves other packages than those recorded for {counted(count, 'target')}."
+        fix = "Run 'python build.py update --packages --write'."
+        raise OutOfSyncError(Problem(what=what, fix=fix))
+    elif options.write:
+        console.say(f"recorded for {counted(count, 'target')}; now run: python build.py render")
+    else:
+        console.say("nothing was written; add --write to record them")
 
 
 def _source(options: UpdateOptions) -> PackageIndex:

@@ -140,6 +140,11 @@ class FoundBase:
     identity: str
     origin: Origin
 
+    @property
+    def is_bootstrapped(self) -> bool:
+        """Whether its packages are those of a mirror that this machine names."""
+        return self.origin in (Origin.STAND_IN, Origin.SNAPSHOT)
+
 
 class PythonSource(StrEnum):
     """Where an image's interpreter comes from."""

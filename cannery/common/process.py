@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
@@ -68,13 +69,16 @@ def run(
         Stopped: the same, in a thread other than the main one.
     """
     with _started(argv, cwd=cwd, env=env, pipe=capture) as process:
+        reported = time.monotonic()
         while True:
             try:
-                output, _ = process.communicate(timeout=_PATIENCE if waiting else None)
+                # Without a timeout it would not notice a signal that another thread has received.
+                output, _ = process.communicate(timeout=_SECONDS)
                 break
             except subprocess.TimeoutExpired:
-                assert waiting
-                waiting()
+                if waiting and time.monotonic() - reported >= _PATIENCE:
+                    waiting()
+                    reported = time.monotonic()
     return process.returncode, output or ""
 
 

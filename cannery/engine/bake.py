@@ -288,24 +288,47 @@ def read_facts(
     """
     if found := _parsed(kept):
         return found
-    log, source = settings.logs / f"{build.id}.log", settings.source
-    index = source.index_url
     with tempfile.TemporaryDirectory(prefix="cannery-facts-") as folder:
-        file, made = Path(folder) / "bake.json", Path(folder) / FACTS
-        apt = apt_settings([build], source, Path(folder))
-        text = stage_file(
-            build, (FACTS_STAGE, Path(folder)), ca=source.ca, index=bool(index), apt=apt
-        )
-        file.write_text(text, encoding="utf-8")
-        argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
-        argv += ["--progress", "plain", "--file", str(file)]
-        secret = {INDEX_VARIABLE: index} if index else {}
-        code, tail = stream_to(argv, log, source, {**ENVIRONMENT, **secret})
+        code, tail = _write_stage(build, FACTS_STAGE, Path(folder), settings)
+        made = Path(folder) / FACTS
         found = None if code else _parsed(made)
         if found:
             write_files({kept: made.read_text(encoding="utf-8")})
             return found
-    raise failure(f"{build.id}: {reference} cannot be read ({code})", [*tail], log)
+    what = f"{build.id}: {reference} cannot be read ({code})"
+    raise failure(what, [*tail], settings.logs / f"{build.id}.log")
+
+
+def stage_texts(build: ImageBuild, stage: str, settings: BakeSettings) -> dict[str, str]:
+    """Name to text of the files of a stage of ``build``.
+
+    Raises:
+        BuildError: it cannot be built.
+    """
+    with tempfile.TemporaryDirectory(prefix="cannery-stage-") as folder:
+        code, tail = _write_stage(build, stage, Path(folder) / stage, settings)
+        if not code:
+            files = sorted((Path(folder) / stage).iterdir())
+            return {file.name: file.read_text(encoding="utf-8") for file in files}
+    what = f"{build.id}: the build failed ({code})"
+    raise failure(what, [*tail], settings.logs / f"{build.id}.log")
+
+
+def _write_stage(
+    build: ImageBuild, stage: str, folder: Path, settings: BakeSettings
+) -> tuple[int, deque[str]]:
+    """Write the files of a stage of ``build`` into ``folder``; the exit code and the last lines."""
+    log, source = settings.logs / f"{build.id}.log", settings.source
+    index = source.index_url
+    with tempfile.TemporaryDirectory(prefix="cannery-bake-") as inputs:
+        file = Path(inputs) / "bake.json"
+        apt = apt_settings([build], source, Path(inputs))
+        text = stage_file(build, (stage, folder), ca=source.ca, index=bool(index), apt=apt)
+        file.write_text(text, encoding="utf-8")
+        argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
+        argv += ["--progress", "plain", "--file", str(file)]
+        secret = {INDEX_VARIABLE: index} if index else {}
+        return stream_to(argv, log, source, {**ENVIRONMENT, **secret})
 
 
 def _parsed(path: Path) -> VendorFacts | None:

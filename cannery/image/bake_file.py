@@ -154,6 +154,7 @@ def _common(build: ImageBuild) -> dict[str, Any]:
         "args": dict(build.arguments),
         "platforms": [build.platform],
         "attest": ["type=provenance,disabled=true"],
+        **({"no-cache": True} if build.anew else {}),
     }
 
 
@@ -172,7 +173,6 @@ def _target(build: ImageBuild, caches: Caches, secrets: list[str]) -> dict[str, 
         "cache-from": [*sources],
         "cache-to": destinations,
     }
-    optional["no-cache"] = build.anew
     return found | {name: value for name, value in optional.items() if value}
 
 

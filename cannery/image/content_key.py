@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content key of an image, a hash of everything that it is built from.
 
-Of that is the build context that all Dockerfiles share: programs of the build, and the guard.
+Part of it are the files that a Dockerfile names of the build context that all of them share:
+programs of the build, and the guard.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Self
 
 from cannery.common.bases import Base
@@ -23,18 +25,24 @@ from cannery.common.sources import File
 from cannery.fetch.needs import needed_files
 from cannery.matrix.project import Project
 
-_LIST = ".dockerignore"
+CONTEXT_LIST = ".dockerignore"
 """Names the files that the engine gets, each after a '!', and with its '*' no others."""
+
+CONTEXT = "cannery"
+"""The name of the shared build context in Dockerfiles."""
+
+_COPY = re.compile(rf"^COPY (?:--\S+ )*--from={CONTEXT} (.+)$", re.MULTILINE)
+_MOUNT = re.compile(rf"--mount=((?:\S*,)?from={CONTEXT}(?:,\S*)?)(?:\s|$)")
 
 
 def context_names(project: Project) -> tuple[str, ...]:
-    """The files of the build context that all Dockerfiles share, and their list.
+    """The files of the build context that all Dockerfiles share.
 
     Raises:
-        FileError: the list cannot be read.
+        FileError: their list cannot be read.
     """
-    lines = _read(project.build_context / _LIST).splitlines()
-    return (_LIST, *(line.removeprefix("!") for line in lines if line.startswith("!")))
+    lines = _read(project.build_context / CONTEXT_LIST).splitlines()
+    return tuple(line.removeprefix("!") for line in lines if line.startswith("!"))
 
 
 def read_context(project: Project) -> dict[str, str]:
@@ -82,9 +90,32 @@ _UNSEEN = ("compose.yaml",)
 
 
 def context_files(own: Mapping[str, str], shared: Mapping[str, str]) -> dict[str, str]:
-    """The files of a target's folder that its build reads, with those that all targets share."""
+    """The files that a build reads: of the target's folder, and of the ``shared`` context.
+
+    A build can read no file of that context that its Dockerfile does not name.
+    """
     read = {name: text for name, text in own.items() if name not in _UNSEEN}
-    return {**read, **{f"cannery/{name}": text for name, text in shared.items()}}
+    used = _used(named_files(read.get("Dockerfile", "")), frozenset(shared))
+    return {**read, **{f"{CONTEXT}/{name}": shared[name] for name in sorted(used)}}
+
+
+@cache
+def named_files(dockerfile: str) -> frozenset[str]:
+    """The files and folders of the shared context that ``dockerfile`` names; '.' is all of it."""
+    copied = (match[1].split() for match in _COPY.finditer(dockerfile))
+    found = {word for words in copied for word in words[:-1] if not word.startswith("--")}
+    for match in _MOUNT.finditer(dockerfile):
+        fields = dict(each.partition("=")[::2] for each in match[1].split(","))
+        found.add(fields.get("source", "."))
+    return frozenset(found)
+
+
+@cache
+def _used(named: frozenset[str], names: frozenset[str]) -> frozenset[str]:
+    paths = [PurePosixPath(name) for name in names]
+    return frozenset(
+        str(path) for path in paths if any(path.is_relative_to(each) for each in named)
+    )
 
 
 def bases_of(target: Target) -> dict[str, Base]:

@@ -44,6 +44,9 @@ _WEIGHTS = {
 
 _OTHER_WEIGHT = 5.0
 
+SYSTEM = "os"
+"""The name of the first layer."""
+
 EVERY_LAYER = "build_base"
 """The component of every layer: the base image of the ``build`` stage."""
 
@@ -87,7 +90,8 @@ class Layer:
     ``components`` makes the layer anew. ``weight`` is its cost in seconds.
     ``artifact`` is the key of ``Target.artifacts`` whose ``file`` the layer is made from, ``after``
     the stage that a CANN package is installed on, or that has MPI for the HCCL tests, and
-    ``packages`` are the base's. ``built`` is a wheel that is built from an sdist, with the wheels
+    ``packages`` are the base's, for which ``recorded`` is a hash of what apt resolved, if that is
+    known. ``built`` is a wheel that is built from an sdist, with the wheels
     of the stages ``importable``. With ``plugin`` DeepSpeed's launcher is made to import its NPU
     plugin.
     """
@@ -100,6 +104,7 @@ class Layer:
     wheels: tuple[LockedWheel, ...] = ()
     sdists: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    recorded: str = ""
     artifact: str = ""
     file: File | None = None
     after: str = ""
@@ -135,7 +140,7 @@ def layers_of(target: Target, lock: Lock) -> tuple[Layer, ...]:
     late = [name for name in target.vendor_wheels if name == TRITON_ASCEND]
     where = _wheel_inputs(target)
     return (
-        _system(target),
+        _system(target, lock),
         *_python(target),
         *_cann(target),
         *_cann_python(target),
@@ -143,8 +148,8 @@ def layers_of(target: Target, lock: Lock) -> tuple[Layer, ...]:
         *_vendor_wheels(target, where, (e for e in target.vendor_wheels if e not in late)),
         *_built_wheels(target, where, lock, early, built),
         *(_wheels(target, where, each) for each in between),
-        *_more_packages(target),
-        *_hccl_test(target),
+        *_more_packages(target, lock),
+        *_hccl_test(target, lock),
         *(_wheels(target, where, each) for each in last),
         *_sources(target),
         *(_wheels(target, where, each) for each in triton),
@@ -165,24 +170,31 @@ def _layer(
     )
 
 
-def _system(target: Target) -> Layer:
-    packages, components = _system_packages(target), _system_components(target)
-    return _layer("os", LayerKind.SYSTEM, _system_inputs(target), components, packages=packages)
+def _system(target: Target, lock: Lock) -> Layer:
+    more = {"packages": _system_packages(target), "recorded": _recorded(lock, SYSTEM)}
+    inputs, components = _system_inputs(target, lock), _system_components(target)
+    return _layer(SYSTEM, LayerKind.SYSTEM, inputs, components, **more)
 
 
-def _more_packages(target: Target) -> Iterable[Layer]:
+def _more_packages(target: Target, lock: Lock) -> Iterable[Layer]:
     """One layer, because each has the package manager's list of all that is installed."""
     if wanted := _wanted_packages(target):
         packages = target.base.distribution.packages_for(*sum(wanted.values(), ()))
         name = f"packages-{HCCL_TEST}" if [*wanted] == [HCCL_TEST] else "packages-application"
-        inputs = [*_system_inputs(target), packages]
+        recorded = _recorded(lock, name)
+        inputs = [*_system_inputs(target, lock), packages, recorded]
         components = [*_system_components(target), *wanted]
-        yield _layer(name, LayerKind.PACKAGES, inputs, components, packages=packages)
+        more = {"packages": packages, "recorded": recorded}
+        yield _layer(name, LayerKind.PACKAGES, inputs, components, **more)
 
 
-def _hccl_test(target: Target) -> Iterable[Layer]:
+def _recorded(lock: Lock, layer: str) -> str:
+    return lock.debs.digest(layer) if lock.debs else ""
+
+
+def _hccl_test(target: Target, lock: Lock) -> Iterable[Layer]:
     if target.hccl_test:
-        [mpi], [toolkit, *_] = _more_packages(target), _cann(target)
+        [mpi], [toolkit, *_] = _more_packages(target, lock), _cann(target)
         inputs, components = [mpi.inputs, toolkit.inputs], [HCCL_TEST, "toolkit"]
         components += _system_components(target)
         yield _layer(HCCL_TEST, LayerKind.HCCL_TEST, inputs, components, after=mpi.stage)
@@ -288,7 +300,7 @@ def _built_wheels(
         yield _layer(
             f"wheels-{group.name}",
             LayerKind.BUILT_WHEEL,
-            [_system_inputs(target), where, made, needed],
+            [_system_inputs(target, lock), where, made, needed],
             [*_wheel_components(component, plugin=plugin), "toolkit", "torch"],
             wheels=group.wheels,
             built=built,
@@ -331,11 +343,11 @@ def _system_packages(target: Target) -> tuple[str, ...]:
     return target.base.distribution.first_packages(own_python=own, compiler=compiler)
 
 
-def _system_inputs(target: Target) -> list[object]:
+def _system_inputs(target: Target, lock: Lock) -> list[object]:
     """All that the first layer depends on."""
     version = target.python.version if _uses_base_python(target) else ""
     where = [_build_inputs(target), target.base.image, target.platform, version]
-    return [*where, _system_packages(target)]
+    return [*where, _system_packages(target), _recorded(lock, SYSTEM)]
 
 
 def _system_components(target: Target) -> list[str]:

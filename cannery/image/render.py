@@ -30,6 +30,7 @@ from cannery.image.record import (
     compiled_folders,
     interpreter_paths,
 )
+from cannery.lock.debs import FILE as DEBS_FILE
 from cannery.lock.lock_file import Lock, check_lock, read_lock
 from cannery.lock.requirements import index_options, wheel_platform
 from cannery.matrix.project import Project
@@ -124,6 +125,8 @@ class Renderer:
         }
         if lock.build:
             files["build-requirements.lock"] = lock.build.text
+        if lock.debs:
+            files[DEBS_FILE] = lock.debs.text
         if target.application and target.application.ports:
             files["compose.yaml"] = _compose(target)
         return Rendered(target=target, lock=lock, layers=layers, files=files)

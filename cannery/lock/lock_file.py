@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -22,6 +23,7 @@ from cannery.common.specifiers import (
     normal_name,
     parse_requirement,
 )
+from cannery.lock.debs import DebLock, parse_debs
 from cannery.lock.requirements import (
     build_inputs_digest,
     inputs_digest,
@@ -118,13 +120,15 @@ class LockedWheel:
 class Lock:
     """A parsed lock. ``text`` is the file, ``inputs`` the hash of its inputs.
 
-    ``build`` is the lock of what builds the wheels that the target has only as sdists, if any.
+    ``build`` is the lock of what builds the wheels that the target has only as sdists, if any, and
+    ``debs`` the record of what apt resolved, if there is one.
     """
 
     text: str
     wheels: tuple[LockedWheel, ...]
     inputs: str = ""
     build: Lock | None = None
+    debs: DebLock | None = None
 
     @cached_property
     def digest(self) -> str:
@@ -406,11 +410,16 @@ def _out_of_date(target: Target, lock: Lock, name: str, problems: Sequence[_Misf
 def read_lock(project: Project, target: Target) -> Lock:
     """The lock of ``target``, with that of its build requirements if it builds wheels.
 
+    It has the record of what apt resolved, if there is one.
+
     Raises:
         MatrixError: one is missing, or has an invalid line.
         FileError: one cannot be read.
     """
     lock = _read(project, target, project.lock(target), f"{target.id} is not locked.")
+    path = project.packages_lock(target)
+    with suppress(FileNotFoundError):
+        lock = replace(lock, debs=parse_debs(read_text(path), str(path.relative_to(project.root))))
     if not target.built_wheels:
         return lock
     path = project.build_requirements_lock(target)

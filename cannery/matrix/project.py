@@ -107,6 +107,10 @@ class Project:
         """The lock of what builds wheels of ``target`` from sdists."""
         return self.images / target.id / "build-requirements.lock"
 
+    def packages_lock(self, target: Target) -> Path:
+        """The record of what apt resolved for ``target``; it need not be there."""
+        return self.images / target.id / "packages.lock"
+
     def matrix(self) -> Matrix:
         """Read matrix.yaml, and the images and mirrors of cannery.toml.
 

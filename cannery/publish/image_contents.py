@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from cannery.building import git
-from cannery.building.affected import CONTEXT, IMAGES, Commit, is_read
+from cannery.building.affected import CONTEXT, IMAGES, folders_of, is_read
+from cannery.building.git import Commit
 from cannery.common import console
 from cannery.common.errors import (
     EngineError,
@@ -27,6 +28,8 @@ from cannery.engine.images import local_images
 from cannery.image.environment import full_environment
 from cannery.image.layers import layers_of
 from cannery.image.render import NAMESPACE
+from cannery.lock.debs import FILE as DEBS_FILE
+from cannery.lock.debs import parse_debs
 from cannery.lock.lock_file import Lock, parse_lock
 from cannery.matrix.files import MATRIX
 from cannery.matrix.project import Project
@@ -190,6 +193,8 @@ def _of_record(name: str, record: Record) -> Contents:
 
 
 _LOCK = "requirements.lock"
+_LISTED = (_LOCK, DEBS_FILE)
+"""Files whose packages are compared one by one."""
 
 
 def commit_contents(project: Project, revision: str, target_id: str) -> Contents:
@@ -208,21 +213,27 @@ def commit_contents(project: Project, revision: str, target_id: str) -> Contents
     folder = f"{IMAGES}{target_id}/"
     commit = git.read_commit(root, resolved, is_read)
     target = _committed_target(commit, revision, target_id)
-    files = commit.folders.get(folder, {})
-    lock = _lock(files, f"{revision}:{folder}{_LOCK}")
-    programs = commit.folders.get(CONTEXT, {})
+    folders = folders_of(commit)
+    files = folders.get(folder, {})
+    lock = _lock(files, f"{revision}:{folder}")
+    debs = lock.debs.debs if lock.debs else {}
+    programs = folders.get(CONTEXT, {})
     return Contents(
         name=f"{target_id} at {revision}",
         kind=SideKind.COMMIT,
         sections={
             "components": {**target.components, "chip": target.chip},
             "wheels": {wheel.name: wheel.version for wheel in lock.wheels},
+            **({"debian": {name: deb.version for name, deb in debs.items()}} if lock.debs else {}),
             "vendor": {name: file.name for name, file in target.artifacts.items()},
             "environment": full_environment(target),
-            "rendered files": {name: _short(files[name]) for name in files if name != _LOCK},
+            "rendered files": {name: _short(files[name]) for name in files if name not in _LISTED},
             "build programs": {name: _short(text) for name, text in programs.items()},
         },
-        files={"wheels": _committed_files(lock)},
+        files={
+            "wheels": _committed_files(lock),
+            "debian": {n: f"{deb.file} (sha256 {deb.sha256[:12]})" for n, deb in debs.items()},
+        },
         layers=[
             LayerContent(name=layer.name, identity=layer.identity)
             for layer in layers_of(target, lock)
@@ -241,10 +252,13 @@ def _committed_target(commit: Commit, revision: str, target_id: str) -> Target:
     return targets[target_id]
 
 
-def _lock(files: Mapping[str, str], name: str) -> Lock:
+def _lock(files: Mapping[str, str], folder: str) -> Lock:
     if _LOCK not in files:
-        raise MatrixError(f"there is no {name}.")
-    return parse_lock(files[_LOCK], name)
+        raise MatrixError(f"there is no {folder}{_LOCK}.")
+    lock = parse_lock(files[_LOCK], f"{folder}{_LOCK}")
+    if DEBS_FILE not in files:
+        return lock
+    return replace(lock, debs=parse_debs(files[DEBS_FILE], f"{folder}{DEBS_FILE}"))
 
 
 def _committed_files(lock: Lock) -> dict[str, str]:

@@ -15,17 +15,16 @@ from cannery.engine import containers
 from cannery.engine.containers import stand_ins_in
 from cannery.engine.images import ImageFiles
 from cannery.image.vendor_image import LABEL
+from cannery.lock.debs import DEBS, debs_of
 from cannery.lock.lock_file import Lock, parse_lock
 from cannery.publish.inventory import (
     BASE_IMAGE,
-    DEBS,
     LOCK,
     RECORD,
     Inventory,
     Origin,
     Package,
     debian_packages,
-    debs_of,
     distribution,
     vendor_packages,
     wheel,

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from urllib.parse import unquote
 
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.metadata import parse_email
@@ -15,6 +14,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 from cannery.common.model import Target
 from cannery.fetch.needs import CANN
 from cannery.image.record import installed_versions
+from cannery.lock.debs import Deb
 from cannery.lock.lock_file import Lock
 
 RECORD = "/usr/local/share/cannery/target.json"
@@ -22,12 +22,6 @@ RECORD = "/usr/local/share/cannery/target.json"
 
 LOCK = "/usr/local/share/cannery/requirements.lock"
 """The file in an image with the lock that its wheels were installed from."""
-
-DEBS = "/usr/local/share/cannery/debs"
-"""The folder in an image with a list of Debian packages for each layer that has some.
-
-A list is the output of ``sha256sum`` for the files that apt downloaded.
-"""
 
 BASE_IMAGE = "the base image"
 """The place of a package of the distribution that no layer of ours has."""
@@ -108,31 +102,6 @@ class Inventory:
                 ("vendor", self.vendor),
             )
         }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Deb:
-    """The file of a Debian package."""
-
-    name: str
-    version: str
-    architecture: str
-    sha256: str
-
-    @property
-    def file(self) -> str:
-        """The file name in an archive, which has no epoch."""
-        return f"{self.name}_{self.version.rpartition(':')[2]}_{self.architecture}.deb"
-
-
-def debs_of(text: str) -> Iterator[Deb]:
-    """The files in a list of ``DEBS``; see there. Other lines are left out."""
-    for line in text.splitlines():
-        sha256, _, file = line.partition("  ")
-        parts = file.removesuffix(".deb").split("_")
-        if len(parts) == 3:
-            name, version, architecture = map(unquote, parts)
-            yield Deb(name=name, version=version, architecture=architecture, sha256=sha256)
 
 
 def debian_packages(status: str, debs: Iterable[Deb] = ()) -> tuple[Package, ...]:

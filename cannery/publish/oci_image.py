@@ -131,7 +131,8 @@ def image_push(
     return ImagePush(
         name=target.id,
         platforms=(target.platform,),
-        configs=frozenset({each.packed.config_descriptor.digest}),
+        key=key,
+        config=each.packed.config_descriptor.digest,
         immutable=publishing.immutable_tag(target.id, key, simulate=simulate),
         moving=publishing.moving_tags(target.id, simulate=simulate),
         diff_ids={layer.blob.digest: layer.diff_id for layer in each.packed.layers},
@@ -240,7 +241,8 @@ def _platform_index(publishing: Publishing, tag: str, images: Sequence[PushedIma
     return ImagePush(
         name=name,
         platforms=tuple(each.platform for each in entries if each.platform != ATTESTED),
-        configs=frozenset(),
+        key="",
+        config="",
         immutable="",
         moving=(name,),
         diff_ids={},

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ from cannery.building import git
 from cannery.building.selection import Selection
 from cannery.common import console
 from cannery.common.clock import now
-from cannery.common.errors import Problem, VerificationError, counted
+from cannery.common.errors import EngineError, Problem, PublishError, VerificationError, counted
+from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.common.urls import is_loopback
 from cannery.deploy.run_spec import no_device
 from cannery.engine import client as engine
@@ -23,8 +24,9 @@ from cannery.publish import cosign
 from cannery.publish.oci_image import PackedImage, image_push, pack_image, platform_indexes
 from cannery.publish.policy import Publishing
 from cannery.publish.provenance import PREDICATE, SLSA, SPDX
+from cannery.publish.published import content_of, images_in
 from cannery.publish.pushable import PushOptions, candidates
-from cannery.publish.transaction import PushedImage, PushHooks, Transaction, images_in
+from cannery.publish.transaction import PushedImage, PushHooks, Transaction
 from cannery.registry.client import Repository
 from cannery.registry.image_archive import Blobs
 from cannery.registry.oci import ATTESTED, manifest_contents
@@ -47,13 +49,22 @@ SMOKE = ("os", "python", "torch", "mindspore")
 
 _NAMES = {SPDX: "sbom", SLSA: "provenance"}
 
+_UNVOUCHED = (
+    "only its content key says so: it differs from the image here, releases/ has no record of it, "
+    "and without --key its signature was not checked"
+)
+
 Smoke = Callable[[PackedImage, str], None]
 """Tries out a pulled image, given its local id."""
 
 
 @dataclass
 class Push:
-    """A push into ``repository``; ``smoke`` replaces the quick checks of pulled images."""
+    """A push into ``repository``; ``smoke`` replaces the quick checks of pulled images.
+
+    An image that was published before with the same content key, by another build of it, is taken:
+    its tag and its digest stay, and the rest of the push goes on with it.
+    """
 
     project: Project
     publishing: Publishing
@@ -80,14 +91,63 @@ class Push:
             for each in packed.values()
         ]
         hooks = PushHooks(
+            check_taken=lambda pushed: self._check_taken(packed, pushed, earlier),
             platform_indexes=lambda pushed: platform_indexes(self.publishing, pushed),
-            test=lambda pushed: self._test(packed, pushed),
+            test=lambda pushed: self._test(packed, pushed, earlier),
             sign=self._sign,
             records=lambda pushed: self._records(packed, pushed, earlier),
         )
         return Transaction(self.repository, hooks).run(image_pushes)
 
-    def _test(self, packed: Mapping[str, PackedImage], pushed: PushedImage) -> None:
+    def _check_taken(
+        self, packed: Mapping[str, PackedImage], pushed: PushedImage, earlier: Sequence[Record]
+    ) -> None:
+        """Check what this machine knows of an image that somebody else has published.
+
+        Raises:
+            PublishError: it is not the one that its record names, or a push has not made it.
+            EngineError: it is not signed with the key of this push.
+        """
+        tag = self.repository.at(pushed.image_push.immutable)
+        digest, name = pushed.root.digest, pushed.image_push.name
+        record = self._recorded(pushed, earlier)
+        if record and record.digest != digest:
+            what = f"{tag} names {digest}, and the record in {self.project.releases.name}/ says "
+            fix = (
+                "Find out who has moved the tag. Remove the record if it is of a push that was "
+                "killed, or delete the tag in the registry if the record is right; then push again."
+            )
+            raise PublishError(Problem(what=f"{what}{record.digest}.", fix=fix))
+        if lacking := sorted({*_NAMES.values()} - {*_attestations(pushed)}):
+            what = f"{tag} has the content key of this image, but no {' and no '.join(lacking)}."
+            fix = "Find out who has pushed it, delete the tag in the registry, and push again."
+            raise PublishError(Problem(what=what, fix=fix))
+        reasons = ["its record names it"] if record else []
+        if self.options.signing_key:
+            self._verify_taken(pushed)
+            reasons.append("it is signed with the key")
+        if _same_content(packed[name], pushed):
+            reasons.append("it has the same files and settings as the image here")
+        console.say(f"{name}: {tag} has the same content key and stays as it is: {digest}")
+        console.say(f"{name}: {'; '.join(reasons) or _UNVOUCHED}", "" if reasons else "warning")
+
+    def _verify_taken(self, pushed: PushedImage) -> None:
+        try:
+            self._verify(pushed)
+        except EngineError as error:
+            what = f"{self.repository.at(pushed.image_push.immutable)} was published before."
+            fix = "If you trust it, sign it with cosign; else delete its tag. Then push again."
+            error.problems = (*error.problems, Problem(what=what, fix=fix))
+            raise
+
+    def _recorded(self, pushed: PushedImage, earlier: Sequence[Record]) -> Record | None:
+        """The record of the immutable tag of ``pushed`` in this repository."""
+        place, tag = str(self.repository), pushed.image_push.immutable
+        return next((each for each in earlier if (each.place, each.tag) == (place, tag)), None)
+
+    def _test(
+        self, packed: dict[str, PackedImage], pushed: PushedImage, earlier: Sequence[Record]
+    ) -> None:
         """Pull the image by its digest and try it out."""
         for platform in pushed.image_push.platforms:
             name, digest = str(self.repository), pushed.root.digest
@@ -102,6 +162,9 @@ class Push:
                 # An index for several platforms was not packed, and its parts are tested.
                 if own := packed.get(pushed.image_push.name):
                     (self.smoke or self._smoke)(own, image)
+                    if not (_same_content(own, pushed) or self._recorded(pushed, earlier)):
+                        # The record that is missing tells of the published image.
+                        packed[pushed.image_push.name] = _pulled(own, image)
             finally:
                 if not had:
                     engine.remove_name(f"{name}@{digest}")
@@ -129,13 +192,21 @@ class Push:
             return
         reference = self.repository.at(pushed.root.digest)
         console.say(f"signing {reference}")
-        plain = is_loopback(self.repository.host) and not self.repository.ca
-        transport = cosign.Transport(ca=self.repository.ca, plain=plain)
-        cosign.sign(reference, signing_key, transport=transport)
+        cosign.sign(reference, signing_key, transport=self._transport)
+        self._verify(pushed)
+
+    def _verify(self, pushed: PushedImage) -> None:
+        """Check that ``pushed`` is signed with the key of this push."""
+        reference, signing_key = self.repository.at(pushed.root.digest), self.options.signing_key
         with tempfile.TemporaryDirectory(prefix="cannery-key-") as folder:
             public_key = Path(folder) / "cosign.pub"
             public_key.write_text(cosign.public_key(signing_key), encoding="utf-8")
-            cosign.verify(reference, str(public_key), transport=transport)
+            cosign.verify(reference, str(public_key), transport=self._transport)
+
+    @property
+    def _transport(self) -> cosign.Transport:
+        plain = is_loopback(self.repository.host) and not self.repository.ca
+        return cosign.Transport(ca=self.repository.ca, plain=plain)
 
     def _records(
         self,
@@ -192,10 +263,13 @@ class Push:
         names = [layer.name for layer in own.candidate.layers]
         base = ["base"] * (len(blobs) - len(names))
         layers = tuple(
-            LayerRecord(digest=blob.digest, diff_id=layer.diff_id, size=blob.size, name=name)
-            for blob, layer, name in zip(
-                blobs, own.packed.layers, [*base, *names][-len(blobs) :], strict=True
+            LayerRecord(
+                digest=blob.digest,
+                diff_id=pushed.diff_ids[blob.digest],
+                size=blob.size,
+                name=name,
             )
+            for blob, name in zip(blobs, [*base, *names][-len(blobs) :], strict=True)
         )
         return PlatformImage(
             digest=manifest.digest,
@@ -213,7 +287,20 @@ def _attestations(pushed: PushedImage) -> dict[str, str]:
     for document in pushed.documents:
         if document.digest in attesting:
             loaded: dict[str, Any] = json.loads(document.content)
-            for layer in loaded["layers"]:
-                kind = layer["annotations"][PREDICATE]
+            for layer in loaded.get("layers") or []:
+                kind = (layer.get("annotations") or {}).get(PREDICATE, "")
                 found[_NAMES.get(kind, kind)] = str(layer["digest"])
+    return found
+
+
+def _same_content(own: PackedImage, pushed: PushedImage) -> bool:
+    """Whether ``pushed`` is the image ``own``, or one that differs from it in labels only."""
+    config = parse_json(own.packed.config, most=MOST_CONFIG)
+    return not pushed.taken or pushed.taken.content == content_of(config)
+
+
+def _pulled(own: PackedImage, image: str) -> PackedImage:
+    """``own`` with what is in the local ``image``, which no check but the quick ones has seen."""
+    found = replace(own, candidate=replace(own.candidate, image=image, report=""), _inventory=[])
+    found.inventory()
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cannery.building import git
-from cannery.building.affected import inputs_at, is_read
+from cannery.building.affected import folders_of, inputs_at, is_read
 from cannery.building.clean_build import BuildAnew, remove_unnamed
 from cannery.building.planning import make_plan
 from cannery.building.selection import Selection, index_of
@@ -122,7 +122,7 @@ def _differing(project: Project, commit: str, target: Target, *, simulated: bool
         return [MATRIX]
     if before is None:
         return [f"{MATRIX}, which does not have {target.id} there"]
-    then = inputs_at(before, earlier, "")
+    then = inputs_at(before, folders_of(earlier), "")
     now = state_inputs(project, read_context(project), target, "")
     sources = git.changed_since(project.root, commit, _SIMULATOR) if simulated else []
     return [*now.names_that_differ(then), *sources]

@@ -13,26 +13,29 @@ from dataclasses import dataclass, field
 from cannery.common import console
 from cannery.common.errors import CanneryError, Problem, PublishError
 from cannery.common.files import read_text, write_files
+from cannery.publish.published import PublishedImage, read_published
 from cannery.registry.client import Repository
-from cannery.registry.oci import ATTESTED, Document, manifest_contents
+from cannery.registry.oci import Document
 from cannery.registry.records import RecordFile
 from cannery.registry.tags import UNMOVED, TagMove, TagMover, read_tags
-from cannery.registry.transfer import OciContent, closure, read_back, upload
+from cannery.registry.transfer import OciContent, read_back, upload
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImagePush:
     """One image to push, for ``platforms``.
 
-    ``configs`` are the digests of its configs, which identify an image however its layers are
-    compressed; ``diff_ids`` maps each layer's digest to the digest of what it unpacks to.
-    ``immutable`` is empty for an image that has moving tags only. ``content`` makes the blobs and
-    manifests; it is called only if the registry does not have the image yet.
+    ``key`` is its content key, and ``config`` the digest of its config, which identifies an image
+    however its layers are compressed; ``diff_ids`` maps each layer's digest to the digest of what
+    it unpacks to. ``key``, ``config`` and ``immutable`` are empty for an index for several
+    platforms, which has moving tags only. ``content`` makes the blobs and manifests; it is called
+    only if the registry does not have the image yet.
     """
 
     name: str
     platforms: tuple[str, ...]
-    configs: frozenset[str]
+    key: str
+    config: str
     immutable: str
     moving: tuple[str, ...]
     diff_ids: Mapping[str, str]
@@ -48,11 +51,14 @@ class PushedImage:
     """An image that is in the registry with everything it needs.
 
     ``documents`` are its manifests and indexes, each after those that it needs; ``root``, the last
-    of them, is what people pull.
+    of them, is what people pull. ``diff_ids`` is as in ``ImagePush``. ``taken`` is the image that
+    an earlier build of the same content key has published, and that takes the place of this one.
     """
 
     image_push: ImagePush
     documents: tuple[Document, ...]
+    diff_ids: Mapping[str, str] = field(default_factory=dict)
+    taken: PublishedImage | None = None
 
     @property
     def root(self) -> Document:
@@ -63,10 +69,12 @@ class PushedImage:
 class PushHooks:
     """The steps between the upload and the tags.
 
-    ``platform_indexes`` makes indexes for several platforms from pushed images, ``test`` tries out
-    a pushed image, ``sign`` signs one, and ``records`` gives the files that record them all.
+    ``check_taken`` checks an image that was taken, ``platform_indexes`` makes indexes for several
+    platforms from pushed images, ``test`` tries out a pushed image, ``sign`` signs one that this
+    machine has built, and ``records`` gives the files that record them all.
     """
 
+    check_taken: Callable[[PushedImage], None]
     platform_indexes: Callable[[Sequence[PushedImage]], Sequence[ImagePush]]
     test: Callable[[PushedImage], None]
     sign: Callable[[PushedImage], None]
@@ -81,6 +89,8 @@ class Transaction:
     hooks: PushHooks
     _read: set[str] = field(default_factory=set)
     _new: set[str] = field(default_factory=set)
+    _published: dict[str, PublishedImage] = field(default_factory=dict)
+    """Immutable tag to the image that the registry has under it already."""
 
     def run(self, image_pushes: Sequence[ImagePush]) -> list[PushedImage]:
         """Publish ``image_pushes``, all or none.
@@ -92,7 +102,7 @@ class Transaction:
         """
         try:
             before = read_tags(self.repository, [tag for each in image_pushes for tag in each.tags])
-            _check_immutable(self.repository, image_pushes, before)
+            self._check_immutable(image_pushes, before)
             pushed = [self._push(each, before) for each in image_pushes]
             for index in self.hooks.platform_indexes(pushed):
                 before |= read_tags(self.repository, index.tags)
@@ -100,7 +110,8 @@ class Transaction:
             for each in pushed:
                 self.hooks.test(each)
             for each in pushed:
-                self.hooks.sign(each)
+                if not each.taken:
+                    self.hooks.sign(each)
             records = self.hooks.records(pushed)
         except BaseException as error:
             unmoved(error)
@@ -110,11 +121,12 @@ class Transaction:
 
     def _push(self, image_push: ImagePush, before: Mapping[str, Document]) -> PushedImage:
         """Upload an image that the registry does not have, and read it back in any case."""
-        existing = before.get(image_push.immutable)
+        existing = self._published.get(image_push.immutable)
+        diff_ids = existing.diff_ids if existing else image_push.diff_ids
         if existing:
             tag = self.repository.at(image_push.immutable)
             console.say(f"{image_push.name}: {tag} exists already")
-            digest = existing.digest
+            digest = before[image_push.immutable].digest
         else:
             content = image_push.content()
             digest = content.root.digest
@@ -125,8 +137,38 @@ class Transaction:
             }
             upload(self.repository, content)
         console.say(f"{image_push.name}: reading {digest} back")
-        documents = read_back(self.repository, digest, image_push.diff_ids, self._read)
-        return PushedImage(image_push=image_push, documents=tuple(documents))
+        documents = read_back(self.repository, digest, diff_ids, self._read)
+        taken = existing if existing and existing.config != image_push.config else None
+        pushed = PushedImage(
+            image_push=image_push, documents=tuple(documents), diff_ids=diff_ids, taken=taken
+        )
+        if taken:
+            self.hooks.check_taken(pushed)
+        return pushed
+
+    def _check_immutable(
+        self, image_pushes: Sequence[ImagePush], before: Mapping[str, Document]
+    ) -> None:
+        """Raise PublishError if an immutable tag names an image with another content key."""
+        problems: list[Problem] = []
+        for each in image_pushes:
+            existing = before.get(each.immutable)
+            if not existing:
+                continue
+            try:
+                found = read_published(self.repository, existing, each.platforms[0])
+            except PublishError as error:
+                problems += error.problems
+                continue
+            if found.key != each.key:
+                tag, at = each.immutable, self.repository.at(existing.digest)
+                has = f"the content key {found.key}" if found.key else "no content key"
+                what = f"{self.repository.at(tag)} is another image, with {has}: {at}."
+                fix = "Find out who has pushed it, delete the tag in the registry, and push again."
+                problems.append(Problem(what=what, fix=fix))
+            self._published[each.immutable] = found
+        if problems:
+            raise PublishError(problems)
 
     def _finish(
         self,
@@ -174,37 +216,3 @@ def unmoved(error: BaseException) -> None:
         error.problems = (*error.problems, Problem(what=UNMOVED))
     else:
         console.say(UNMOVED)
-
-
-def _check_immutable(
-    repository: Repository, image_pushes: Sequence[ImagePush], before: Mapping[str, Document]
-) -> None:
-    """Raise PublishError if an immutable tag names another image already."""
-    problems = []
-    for each in image_pushes:
-        existing = before.get(each.immutable)
-        if existing and _configs(repository, existing) != each.configs:
-            what = (
-                f"{repository.at(each.immutable)} is another image, built earlier from the same "
-                f"files: {existing.digest}."
-            )
-            fix = f"Use that image: docker pull {repository.at(existing.digest)}"
-            problems.append(Problem(what=what, fix=fix))
-    if problems:
-        raise PublishError(problems)
-
-
-def _configs(repository: Repository, root: Document) -> set[str]:
-    """The digests of the configs of the images in ``root``."""
-    return {
-        blobs[0].digest
-        for each in images_in(closure(repository, root.digest))
-        if (blobs := manifest_contents(each).blobs)
-    }
-
-
-def images_in(documents: Sequence[Document]) -> list[Document]:
-    """The manifests of images among ``documents``, the last of which is their index."""
-    entries = manifest_contents(documents[-1]).manifests
-    wanted = {each.digest for each in entries if each.platform != ATTESTED}
-    return [each for each in documents if each.digest in wanted]

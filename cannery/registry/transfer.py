@@ -148,7 +148,10 @@ def read_back(
             what = (
                 f"the layer {blob.digest} of {repository} unpacks to {found} instead of {wanted}."
             )
-            fix = "Delete .cannery/blobs and push again."
+            fix = (
+                "Delete .cannery/blobs and push again. If the image was published before, somebody "
+                "has changed it: delete its tag in the registry first."
+            )
             raise RegistryError(Problem(what=what, fix=fix))
         seen.add(blob.digest)
     return documents

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 import pytest
@@ -66,25 +66,27 @@ def _reached_stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(process._OF, program, names)
 
 
-def some_targets(text: str) -> str:
-    """matrix.yaml ``text`` with the families and targets of these tests, and no others."""
+def some_targets(text: str, kept: Container[str] = FAMILIES | TARGETS) -> str:
+    """matrix.yaml ``text`` with the families and targets in ``kept``, and no others."""
     lines = text.splitlines(keepends=True)
     for section in ("targets", "families"):
         for key, value in reversed(_below(text, section)):
-            if key.value not in FAMILIES | TARGETS:
+            if key.value not in kept:
                 end = value.end_mark.line + bool(getattr(value, "flow_style", False))
                 del lines[key.start_mark.line : end]
     for path, unwanted in UNWANTED.items():
+        if path[1] not in kept:
+            continue
         for key, value in reversed(_below("".join(lines), *path)):
             if key.value in unwanted:
                 del lines[key.start_mark.line : value.end_mark.line + 1]
     return "".join(lines)
 
 
-def use_some_targets(root: Path) -> None:
-    """Leave only the targets of these tests in matrix.yaml and publish.yaml below ``root``."""
+def use_some_targets(root: Path, kept: Container[str] = FAMILIES | TARGETS) -> None:
+    """Leave only the targets in ``kept`` in matrix.yaml and publish.yaml below ``root``."""
     matrix = root / "matrix.yaml"
-    matrix.write_text(some_targets(matrix.read_text(encoding="utf-8")), encoding="utf-8")
+    matrix.write_text(some_targets(matrix.read_text(encoding="utf-8"), kept), encoding="utf-8")
     publish = root / "publish.yaml"
     before, _, after = publish.read_text(encoding="utf-8").partition("\nindexes:")
     after = after.partition("\n\n")[2]

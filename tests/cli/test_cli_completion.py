@@ -13,6 +13,8 @@ from cannery.cli.commands import SUMMARIES
 from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout
 
+pytestmark = pytest.mark.slow
+
 TARGET = "py39-torch231-cann8t39"
 
 # $1 the script, the others are the words that were typed; the last one is being completed.

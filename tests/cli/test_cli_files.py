@@ -14,6 +14,8 @@ import pytest
 from tests.cli.checkout import CAN_MOUNT, Checkout, Result
 from tests.cli.uv import PIP
 
+pytestmark = pytest.mark.slow
+
 TARGET = "py39-torch231-cann8t39"
 SEVERAL = {"render": ["render"], "lock": ["lock", "--target", "py39-*"]}
 """Commands that write the files of several targets. To lock one starts two processes."""

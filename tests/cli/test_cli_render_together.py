@@ -7,7 +7,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+import pytest
+
 from tests.cli.checkout import Checkout
+
+pytestmark = pytest.mark.slow
 
 KILLED = """
 import os, runpy, sys

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.cli.checkout import Checkout, Result
-from tests.cli.conftest import ROOT, copy
+from tests.cli.conftest import ROOT, TARGETS, copy, use_some_targets
 
 _FILES = ("cannery/data", "matrix.yaml", "compat.yaml", "publish.yaml", "docs/targets.md")
 _WITHOUT_IMAGES = ("check", "list", "explain", "new")
@@ -67,10 +67,15 @@ TRAPS = [
 def trapped(request: pytest.FixtureRequest, tmp_path: Path) -> Checkout:
     """A checkout with as much as the command of the trap needs."""
     trap: Trap = request.getfixturevalue("trap")
+    made: Checkout
     if trap.run.command.startswith(_WITHOUT_IMAGES) and not trap.process:
         files = (*_FILES, *["images"] * trap.images)
-        return copy(files, ROOT, tmp_path / "checkout")
-    made: Checkout = request.getfixturevalue("installed" if trap.process else "checkout")
+        made = copy(files, ROOT, tmp_path / "checkout")
+        if trap.target and trap.run.code:
+            # The others would be judged for every trap.
+            use_some_targets(made.root, TARGETS | {"swift"})
+        return made
+    made = request.getfixturevalue("installed" if trap.process else "checkout")
     return made
 
 

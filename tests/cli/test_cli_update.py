@@ -209,3 +209,34 @@ def test_matrix_yaml_that_changes_during_the_questions_is_kept(
     done = update(checkout, index, "--write")
     assert (done.code, done.messages) == (9, [f"{checkout.root}/matrix.yaml {CHANGED}"])
     assert matrix(checkout).endswith("# of somebody else\n")
+
+
+@pytest.mark.parametrize(
+    ("count", "option", "said"),
+    [
+        (0, "--check", "apt resolves what is recorded"),
+        (2, "", "nothing was written; add --write to record them"),
+        (2, "--write", "recorded for 2 targets; now run: python build.py render"),
+    ],
+)
+def test_packages_of_apt(
+    original: Checkout, monkeypatch: pytest.MonkeyPatch, count: int, option: str, said: str
+) -> None:
+    asked: list[bool] = []
+
+    def compared(*_: Any, write: bool) -> int:
+        asked.append(write)
+        return count
+
+    monkeypatch.setattr(cmd_update, "update_packages", compared)
+    original.run("update", "--packages", *filter(None, [option])).accepted(said)
+    assert asked == [option == "--write"]
+
+
+def test_a_check_fails_for_other_packages_of_apt(
+    original: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cmd_update, "update_packages", lambda *_, write: 2)  # noqa: ARG005
+    said = "apt resolves other packages than those recorded for 2 targets."
+    done = original.run("update", "--packages", "--check")
+    done.refused(4, f"{said} Run 'python build.py update --packages --write'.")

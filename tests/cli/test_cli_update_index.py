@@ -14,6 +14,8 @@ import pytest
 from tests.cli.checkout import Checkout
 from tests.cli.indexes import NEW, NOW, TARGETS, USED, Index, know, matrix, update
 
+pytestmark = pytest.mark.slow
+
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002

@@ -20,6 +20,8 @@ import pytest
 
 from tests.unit.matrices import CHECKOUT
 
+pytestmark = pytest.mark.slow
+
 GUARD = CHECKOUT / "cannery" / "image" / "context" / "guard"
 HOW = "To change one of them anyway, which may break the image, unset PIP_CONSTRAINT and try again."
 HELD = "torch==2.1.0 (torch_npu is compiled for it)"

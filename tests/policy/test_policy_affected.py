@@ -1,51 +1,84 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What CI takes for harmless has no part in building and checking images."""
+"""CI notices a change of the code that builds and checks images, and of no other code."""
 
 from __future__ import annotations
 
-from cannery.building.affected import is_harmless, is_read
+import subprocess
+import sys
+from collections.abc import Iterable
+
+import pytest
+
+from cannery.building.affected import is_read
+from cannery.building.code_changes import code_that_differs, is_code
 from tests.policy.test_policy_sources import ROOT
-from tests.unit.test_import_direction import MODULES, imports
 
-SIM = "packages/ascend-sim"
-PACKER = f"{SIM}/ascend_sim/packages"
-COMMANDS = ("cannery.cli", "cannery.cli.cmd_build", "cannery.cli.cmd_test", "cannery.cli.cmd_ci")
-
-
-def needed() -> set[str]:
-    """Every module that builds, checks, or says what is to be built."""
-    found: set[str] = set()
-    waiting = {*COMMANDS}
-    while waiting:
-        name = waiting.pop()
-        found.add(name)
-        parents = {name.rpartition(".")[0]} if "." in name else set()
-        waiting |= ({*imports(MODULES[name])} | parents) & MODULES.keys() - found
-    return found
+TEXTS = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8", errors="surrogateescape")
+    for top in ("cannery", "tests/image")
+    for path in (ROOT / top).rglob("*")
+    if path.is_file() and path.suffix != ".pyc"
+}
 
 
-def test_a_module_that_builds_or_checks_is_not_harmless() -> None:
-    found = needed()
-    assert {"cannery.engine.buildx", "cannery.building.ci_jobs", "cannery.common.model"} <= found
-    files = {str(MODULES[name].relative_to(ROOT)) for name in found}
-    assert not {name for name in files if is_harmless(name)}
+def noticed(paths: Iterable[str]) -> set[str]:
+    """Those of the files ``paths`` of which one more statement, or line, is noticed."""
+    after = {**TEXTS, **{path: f"{TEXTS[path]}\nx = 1\n" for path in paths}}
+    return {*code_that_differs(TEXTS, after, [*paths])}
 
 
-def test_what_only_other_commands_use_is_harmless() -> None:
-    files = {str(path.relative_to(ROOT)) for path in MODULES.values()}
-    harmless = {name for name in files if is_harmless(name)}
-    assert len(harmless) > 50
-    assert {name.split("/")[1] for name in harmless} >= {"publish", "catalog", "cli"}
+def loaded(command: str) -> set[str]:
+    """The files of the modules that are there once the file of a command is imported."""
+    program = (
+        f"import sys, cannery.cli.cmd_{command}\n"
+        "print(*[m.__file__ for m in sys.modules.values() if m.__name__.startswith('cannery.')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return {name.removeprefix(f"{ROOT}/") for name in done.stdout.split()}
 
 
-def test_what_images_are_checked_and_simulated_with_is_not_harmless() -> None:
-    folders = ("tests/image", f"{SIM}/device", PACKER, "cannery/compat", "cannery/engine")
-    files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
-    files = [path for path in files if path.suffix not in (".md", ".pyc")]
-    assert len(files) > 100
-    assert not [path for path in files if is_harmless(str(path.relative_to(ROOT)))]
+def test_every_module_that_build_loads_is_noticed_unless_render_loads_it_too() -> None:
+    wanted = loaded("build") - loaded("render")
+    assert {"cannery/engine/bake.py", "cannery/verify/run_checks.py"} <= wanted
+    assert len(wanted) > 50
+    assert not wanted - noticed(TEXTS)
 
 
-def test_keys_are_computed_from_what_is_rendered() -> None:
-    names = {str(path.relative_to(ROOT)) for path in (ROOT / "images").rglob("*")}
-    assert all(is_read(name) for name in names)
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("cannery/building/assembly.py", "cannery/image/bake_file.py", "cannery/engine/bake.py"),
+        *("cannery/engine/bootstrap-hook", "cannery/image/vendor/take-cann"),
+        *("cannery/verify/pytest_report.py", "cannery/image/simulator_spec.py"),
+        "cannery/cli/cmd_build.py",
+    ],
+)
+def test_what_images_are_built_and_checked_with_is_noticed(path: str) -> None:
+    assert noticed([path]) == {path}
+    assert is_read(path)
+
+
+def test_what_other_commands_do_or_what_images_shows_is_not_noticed() -> None:
+    found = noticed(TEXTS)
+    assert {name.split("/")[1] for name in found} <= {
+        *("__init__.py", "building", "cli", "common", "compat", "engine", "fetch", "image"),
+        *("lock", "matrix", "registry", "verify"),
+    }
+    assert (
+        not {
+            *("cannery/deploy/volcano.py", "cannery/lock/resolve.py", "cannery/matrix/schema.py"),
+            *("cannery/image/render.py", "cannery/image/templates/Dockerfile.j2"),
+            *("cannery/image/context/seal-layer", "cannery/matrix/distributions.yaml"),
+            *("cannery/data/cann.yaml", "cannery/cli/cmd_ci.py", "cannery/building/affected.py"),
+        }
+        & found
+    )
+    assert len(found) < len([name for name in TEXTS if name.startswith("cannery/")]) / 2
+
+
+def test_what_is_compared_is_read() -> None:
+    images = {str(path.relative_to(ROOT)) for path in (ROOT / "images").rglob("*")}
+    assert all(is_read(path) for path in images | noticed(TEXTS))
+    assert all(is_code(path) for path in TEXTS if path.startswith("tests/image/test"))

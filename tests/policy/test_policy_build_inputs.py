@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from cannery.common.model import Target
-from cannery.image.content_key import context_names
+from cannery.image.content_key import (
+    CONTEXT_LIST,
+    context_files,
+    context_names,
+    read_context,
+)
 from cannery.image.simulated import ARGUMENT
 from cannery.matrix.project import Project
 from tests.policy.dockerfile import CHOSEN, Dockerfile, assignments, parse
@@ -90,7 +95,43 @@ def test_every_file_of_the_shared_context_is_listed(project: Project) -> None:
         ["git", "ls-files", "-z", folder], cwd=project.root, capture_output=True, check=True
     )
     committed = listed.stdout.decode().split("\0")[:-1]
-    assert {name.removeprefix(f"{folder}/") for name in committed} == {*context_names(project)}
+    names = {name.removeprefix(f"{folder}/") for name in committed} - {CONTEXT_LIST}
+    assert names == {*context_names(project)}
+
+
+def test_the_key_has_every_file_that_a_dockerfile_names(
+    dockerfile: Dockerfile, folder: Path, project: Project
+) -> None:
+    text = (folder / "Dockerfile").read_text(encoding="utf-8")
+    names = {
+        name.removeprefix("cannery/")
+        for name in context_files({"Dockerfile": text}, read_context(project))
+        if name.startswith("cannery/")
+    }
+    copied = [each.rest.split() for each in dockerfile if each.word == "COPY"]
+    sources = {
+        word
+        for words in copied
+        if "--from=cannery" in words
+        for word in words[:-1]
+        if not word.startswith("--")
+    }
+    for each in dockerfile:
+        sources |= {mount["source"] for mount in each.mounts if mount.get("from") == "cannery"}
+    assert "seal-layer" in names
+    assert names == {
+        name
+        for name in context_names(project)
+        if name in sources or name.partition("/")[0] in sources
+    }
+
+
+def test_few_dockerfiles_use_the_program_for_packages_with_dnf(project: Project) -> None:
+    dockerfiles = [*project.images.glob("*/Dockerfile")]
+    shared = {"install-rpms": "x", "seal-layer": "x"}
+    read = [context_files({"Dockerfile": path.read_text("utf-8")}, shared) for path in dockerfiles]
+    assert all("cannery/seal-layer" in files for files in read)
+    assert 0 < sum("cannery/install-rpms" in files for files in read) < len(read) / 10
 
 
 def test_no_address_is_written_down(folder: Path) -> None:

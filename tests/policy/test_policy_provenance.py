@@ -11,10 +11,10 @@ import pytest
 from packageurl import PackageURL
 
 from cannery.common.model import Target
+from cannery.lock.debs import DEBS
 from cannery.lock.lock_file import Lock, parse_lock
 from cannery.matrix.project import Project
 from cannery.publish.inventory import (
-    DEBS,
     LOCK,
     RECORD,
     Inventory,
@@ -109,7 +109,9 @@ def test_every_layer_with_debian_packages_has_a_list_of_its_own(
 ) -> None:
     dockerfile = (folder / "Dockerfile").read_text(encoding="utf-8")
     stages = re.findall(
-        r"^FROM \S+ AS (\S+)\nRUN (?:[^\n]+\n +)*?install-packages (.+)", dockerfile, re.MULTILINE
+        r"^FROM \S+ AS (\S+)\n(?:(?:#|ARG) .+\n)*RUN (?:[^\n]+\n +)*?install-packages (.+)",
+        dockerfile,
+        re.MULTILINE,
     )
     rpms = re.findall(r"^ +bash /tmp/install-rpms (\S+) ", dockerfile, re.MULTILINE)
     assert "os" in {stage.removesuffix("-installed") for stage, _ in stages} | {*rpms}

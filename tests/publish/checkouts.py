@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,11 @@ from typing import Any
 
 import pytest
 
+from cannery.building import assembly
 from cannery.common.errors import VerificationError
 from cannery.engine import client as engine
+from cannery.image.content_key import LABEL
+from cannery.matrix.project import Project
 from cannery.publish import oci_image
 from cannery.publish.inventory import Inventory, Package
 from cannery.publish.oci_image import PackedImage
@@ -21,7 +25,8 @@ from cannery.publish.push import Push
 from cannery.publish.pushable import PushOptions
 from cannery.registry.client import Repository
 from tests.unit.archives import Saved, layer, pieces
-from tests.unit.world import World
+from tests.unit.matrices import Checkout
+from tests.unit.world import World, stand_in
 
 POLICY = Publishing(
     repository="ascend",
@@ -29,6 +34,9 @@ POLICY = Publishing(
     moving="{target}",
     aliases={"latest": "full"},
 )
+
+PULLED = "sha256:pulled"
+"""The id of every image that the engine has pulled."""
 
 COPIED = 15
 """How many layers the Dockerfile of 'full' copies onto its base."""
@@ -42,16 +50,20 @@ class Place:
         self.repository = repository
         self.tried: list[tuple[str, str]] = []
         self.fails = False
-        self.torch = "2.3.1"
+        self.torch = self.published_torch = "2.3.1"
         self.gone: list[str] = []
+        self.packages = ""
+        """What a build takes that is no part of the content key, such as packages of its day."""
 
     @property
     def releases(self) -> Path:
         return self.world.checkout.project.releases
 
     def saved(self, image: str) -> Saved:
-        layers = (layer("base"), *(layer(f"{image} {n}") for n in range(COPIED)))
-        return Saved(layers=layers, labels=self.world.store[image][1])
+        labels = self.world.store[image][1]
+        text = f"{labels[LABEL]} {self.packages}"
+        layers = (layer("base"), *(layer(f"{text} {n}") for n in range(COPIED)))
+        return Saved(layers=layers, labels=labels)
 
     def details(self, image: str) -> dict[str, Any]:
         layers = [*self.saved(image).diff_ids]
@@ -64,10 +76,11 @@ class Place:
         assert self.repository.resolve(digest) == digest
         assert (repository, platform) == (str(self.repository), "linux/arm64")
         assert login[0] == "publisher"
-        return "sha256:pulled"
+        return PULLED
 
-    def inventory(self, *_: object) -> Inventory:
-        wheels = (Package(name="torch", version=self.torch),)
+    def inventory(self, image: str, *_: object) -> Inventory:
+        version = self.published_torch if image == PULLED else self.torch
+        wheels = (Package(name="torch", version=version),)
         return Inventory(wheels=wheels, debian=(Package(name="libc6", version="2.31"),), vendor=())
 
     def smoke(self, packed: PackedImage, image: str) -> None:
@@ -96,7 +109,7 @@ class Place:
     def commit(self) -> None:
         identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
         root = self.world.checkout.project.root
-        for words in (["add", "--all"], ["commit", "--quiet", "--message", "all"]):
+        for words in (["add", "--all"], ["commit", "--quiet", "--allow-empty", "--message", "all"]):
             subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True)
 
     def rebuild(self) -> None:
@@ -115,6 +128,27 @@ def built_place(world: World, repository: Repository, monkeypatch: pytest.Monkey
     (root / ".gitignore").write_text("/.cannery/\n", encoding="utf-8")
     subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
     found.commit()
+    _stand_in(found, monkeypatch)
+    return found
+
+
+def empty_runner(place: Place, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """A fresh clone of the checkout of ``place``, on a machine that has built nothing."""
+    earlier = place.world.checkout
+    clone = ["git", "clone", "--quiet", str(earlier.project.root), str(folder)]
+    subprocess.run(clone, check=True, capture_output=True)
+    checkout = Checkout(project=Project(root=folder), matrix=earlier.matrix)
+    artifacts = folder.with_name("artifacts")
+    shutil.copytree(place.world.artifacts, artifacts)
+    world = World(checkout=checkout, artifacts=artifacts)
+    stand_in(world, monkeypatch)
+    monkeypatch.setattr(assembly, "now", lambda: "2026-12-01T12:00:00Z")
+    found = Place(world, place.repository)
+    _stand_in(found, monkeypatch)
+    return found
+
+
+def _stand_in(found: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "image_details", found.details)
     monkeypatch.setattr(engine, "saved", found.archive)
     monkeypatch.setattr(engine, "pull_digest", found.pull)
@@ -122,4 +156,3 @@ def built_place(world: World, repository: Repository, monkeypatch: pytest.Monkey
     monkeypatch.setattr(engine, "remove_name", found.gone.append)
     monkeypatch.setattr(oci_image, "image_inventory", found.inventory)
     monkeypatch.setattr(oci_image, "builder", lambda **_: Builder())
-    return found

@@ -29,9 +29,10 @@ def image_push(
     compression: str = "zstd",
     created: str = "",
     simulated: bool = False,
+    build: str = "",
 ) -> ImagePush:
-    """An image of two layers, one of which is the same in all."""
-    layers = (layer("base", size), layer(f"{name} {version}", size))
+    """An image of a base, the same in all, and a layer that another ``build`` makes otherwise."""
+    layers = (layer("base", size), layer(f"{name} {version}{build}", size))
     saved = Saved(layers=layers, labels={"io.cannery.key": version}, platform=platform)
     packed = Blobs(folder=folder / "blobs", compression=compression).pack(
         saved.image, saved.diff_ids, lambda: pieces(saved.layout("plain"))
@@ -53,7 +54,8 @@ def image_push(
     return ImagePush(
         name=name,
         platforms=(platform,),
-        configs=frozenset({packed.config_descriptor.digest}),
+        key=version,
+        config=packed.config_descriptor.digest,
         immutable=immutable or f"{name}-{version}",
         moving=(name, "latest") if moving is None else moving,
         diff_ids={each.blob.digest: each.diff_id for each in packed.layers},
@@ -85,7 +87,11 @@ class Push:
 
     def __call__(self, *image_pushes: ImagePush) -> list[PushedImage]:
         hooks = PushHooks(
-            platform_indexes=lambda _: (), test=self._test, sign=self._sign, records=self._records
+            check_taken=self._check_taken,
+            platform_indexes=lambda _: (),
+            test=self._test,
+            sign=self._sign,
+            records=self._records,
         )
         return Transaction(self.repository, hooks).run(image_pushes)
 
@@ -93,6 +99,9 @@ class Push:
         self.log.append(what)
         if what == self.fails_at:
             raise self.with_what
+
+    def _check_taken(self, pushed: PushedImage) -> None:
+        self._note(f"taken {pushed.image_push.name}")
 
     def _test(self, pushed: PushedImage) -> None:
         self._note(f"test {pushed.image_push.name}")

@@ -11,7 +11,8 @@ import pytest
 from cannery.engine import client as engine
 from cannery.publish.oci_image import platform_indexes
 from cannery.publish.policy import Publishing
-from cannery.publish.transaction import ImagePush, PushedImage, PushHooks, Transaction, images_in
+from cannery.publish.published import images_in
+from cannery.publish.transaction import ImagePush, PushedImage, PushHooks, Transaction
 from cannery.registry.client import Repository
 from cannery.registry.oci import manifest_contents
 from cannery.registry.transfer import read_back
@@ -35,6 +36,7 @@ def parts(folder: Path) -> list[ImagePush]:
 
 def push(repository: Repository, image_pushes: Sequence[ImagePush]) -> list[PushedImage]:
     hooks = PushHooks(
+        check_taken=lambda _: None,
         platform_indexes=lambda pushed: platform_indexes(POLICY, pushed),
         test=lambda _: None,
         sign=lambda _: None,

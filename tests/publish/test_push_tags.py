@@ -61,10 +61,22 @@ def test_an_immutable_tag_is_never_given_to_something_else(
     line.seen.clear()
     with pytest.raises(PublishError) as caught:
         push(image_push(tmp_path, version="other", immutable="full-1"))
-    assert "full-1 is another image, built earlier" in str(caught.value)
+    assert "full-1 is another image, with the content key 1" in str(caught.value)
     assert before["full-1"] in str(caught.value.problems[0])
     assert line.count("^(PUT|POST|DELETE) ") == 0
     unmoved(push, before)
+
+
+def test_another_build_of_the_same_content_takes_the_published_one(
+    push: Push, before: dict[str, str], tmp_path: Path
+) -> None:
+    again = image_push(tmp_path, version="1", build=", built again")
+    new = image_push(tmp_path, "bare", moving=("bare",))
+    taken, pushed = push(again, new)
+    assert taken.root.digest == before["full-1"]
+    assert push.tags() == before | dict.fromkeys(("bare", "bare-1"), pushed.root.digest)
+    assert push.log == ["taken full", "test full", "test bare", "sign bare", "records"]
+    assert push.recorded() == ["bare-1.json", "full-1.json"]
 
 
 def test_the_record_of_another_push_stays(

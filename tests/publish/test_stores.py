@@ -72,7 +72,7 @@ def test_both_pull_what_was_published(
     engines: list[Engine], repository: Repository, tmp_path: Path
 ) -> None:
     [pushed] = Push(repository, tmp_path / "releases")(image_push(tmp_path))
-    [config] = pushed.image_push.configs
+    config = pushed.image_push.config
     for each in engines:
         with using(each.host):
             digest = pushed.root.digest

@@ -14,7 +14,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from cannery.common.files import write_files
-from cannery.image.content_key import KeyInputs
+from cannery.image.content_key import KeyInputs, context_files
 from cannery.image.render import Renderer
 from cannery.image.simulator_spec import package_spec
 from cannery.matrix.project import Project
@@ -30,13 +30,13 @@ HARMLESS = (
     *(f"{SIM}/ascend_sim/command/host.py", f"{SIM}/tools/wheel.py", f"{SIM}/action.yml"),
     *("cannery/cli/cmd_list.py", f"{SIM}/ascend_sim/packages/README.md", "pyproject.toml"),
     *("new.txt", "Matrix.yaml", ".ci/new", "tests/unit.py", "docs.md/x", "sub/matrix.yaml"),
+    *("setup.sh", "requirements-dev.txt", "tests/image/README.md", ".gitlab-ci.yml"),
+    *("cannery/engine/client.py", "cannery/image/context/ascend-doctor.sha256"),
     *("image/x", ".github/workflows/new.yml", "tests/new/__init__.py", "tests/runs.py"),
 )
 UNSURE = (
-    *("setup.sh", "requirements.txt", "requirements-dev.txt", "build.py"),
-    *("cannery/engine/client.py", f"{SIM}/Dockerfile", "cannery/cli/cmd_build.py"),
-    *("tests/image/os/test_os.py", "tests/image/README.md"),
-    *(".github/workflows/ci.yml", ".gitlab-ci.yml"),
+    *("requirements.txt", "build.py", "cannery/cli/cmd_build.py", f"{SIM}/Dockerfile"),
+    *("tests/image/os/test_os.py", ".github/workflows/ci.yml"),
 )
 
 
@@ -199,8 +199,8 @@ def rename_suite(new: str, number: int) -> Callable[[Path], None]:
 
     def make(root: Path) -> None:
         suites = re.findall(r"(?m)^    suite: (\w+)$", (root / "matrix.yaml").read_text("utf-8"))
-        old = suites[number % len(suites)]
-        if new not in suites:
+        old = suites[number % len(suites)] if suites else new
+        if new not in (old, *suites):
             edit("matrix.yaml", f"^    suite: {old}$", f"    suite: {new}")(root)
             edit("compat.yaml", f"suite: {old},", f"suite: {new},")(root)
 
@@ -246,8 +246,7 @@ def keys(project: Project, *, simulate: bool) -> dict[str, str]:
     renderer = Renderer(project)
     found = {}
     for target in project.matrix().targets.values():
-        files = {**renderer.render(target).files, **renderer.context}
-        files.pop("compose.yaml", None)
+        files = context_files(renderer.render(target).files, renderer.context)
         real = target.real_artifacts if simulate else target.artifacts
         artifacts = {name: file.sha256 or file.name for name, file in real.items()}
         if simulate:

@@ -180,6 +180,12 @@ def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         for file in target.artifacts.values():
             (artifacts / file.name).write_text(FILE, encoding="utf-8")
     found = World(checkout=checkout, artifacts=artifacts)
+    stand_in(found, monkeypatch)
+    return found
+
+
+def stand_in(found: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ``found`` be the engine, buildx and the checks from now on."""
     for module in (planning, assembly, pushable):
         monkeypatch.setattr(module, "local_images", found.local_images)
     monkeypatch.setattr(pushable, "stand_ins", found.stand_ins)
@@ -192,4 +198,3 @@ def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     builder = Builder(name="default", local=True)
     monkeypatch.setattr(building, "find_builder", lambda _: builder)
     monkeypatch.setattr(building, "forget_cann", lambda b: found.forgotten.append(b.name))
-    return found

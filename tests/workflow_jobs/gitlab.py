@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.unit.changes import git
 from tests.workflow_jobs.place import IMAGE, REPOSITORY, Place
+from tests.workflow_jobs.service import TOKEN
 from tests.workflows.steps import ROOT
 
 FOLDER = ROOT / "npm" / "gitlab-ci-local"
@@ -24,13 +25,16 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 def run(place: Place, variables: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
     """Run the jobs that a pipeline with ``variables`` has; their results by name."""
     head = git(place.workspace, "rev-parse", "HEAD")
-    before = git(place.workspace, "rev-parse", "HEAD^1")
+    place.service.green = git(place.workspace, "rev-parse", "HEAD^1")
     branch = "" if "CI_COMMIT_TAG" in variables else "main"
     temp = str(place.root / "temp")
     given = {
         "CI_DEFAULT_BRANCH": "main",
         "CI_COMMIT_BRANCH": branch,
-        "CI_COMMIT_BEFORE_SHA": before,
+        "GITLAB_CI": "true",
+        "CI_API_V4_URL": "https://api.github.com",
+        "CI_PROJECT_ID": "1",
+        "CI_JOB_TOKEN": TOKEN,
         "CI_BUILDS_DIR": temp,
         "CI_RUNNER_ID": "1",
         **place.variables,

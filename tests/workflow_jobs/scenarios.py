@@ -66,9 +66,10 @@ SCENARIOS = (
         event="pull_request",
         told={"action": "synchronize", "fork": True},
         environment=SAMPLE,
-        results=_good("check", "suite", "page", "plan", "build", "done"),
+        results=_good("check", "suite", "plan", "build", "done"),
         check=effects.built,
     ),
+    Scenario(name="nightly", workflow="nightly", event="schedule", results=_good("full")),
     Scenario(
         name="update",
         workflow="update",
@@ -150,7 +151,14 @@ SCENARIOS = (
         event="push",
         told={"CI_PIPELINE_SOURCE": "push"},
         environment=SAMPLE,
-        results=_good("check", "suite", "plan", "build", "pages"),
+        results=_good("check", "suite", "plan", "build", "green", "pages"),
+    ),
+    Scenario(
+        name="gitlab-nightly",
+        workflow=GITLAB,
+        event="schedule",
+        told={"CI_PIPELINE_SOURCE": "schedule", "CANNERY_NIGHTLY": "yes"},
+        results=_good("nightly"),
     ),
     Scenario(
         name="gitlab-npu",

@@ -32,11 +32,15 @@ TOKEN = "ghs_stand-in"
 
 @dataclass
 class Service:
-    """Repositories below ``root``, the pull requests of one of them, and archives by path."""
+    """Repositories below ``root``, the pull requests of one of them, and archives by path.
+
+    ``green`` is the last commit with a green pipeline, which GitLab's API is asked for.
+    """
 
     root: Path
     pull_requests: PullRequests = field(default_factory=PullRequests)
     advisories: dict[str, bytes] = field(default_factory=dict)
+    green: str = ""
 
     def start_over(self) -> None:
         """Forget the pull requests and the advisories."""
@@ -69,6 +73,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.git(body)
 
     def api(self, body: bytes) -> None:
+        if self.headers.get("JOB-TOKEN") == TOKEN and self.path.startswith("/projects/"):
+            rows = [{"sha": self.server.service.green, "status": "success", "ref": "main"}]
+            self.send(200, json.dumps(rows).encode())
+            return
         if self.headers.get("Authorization") != f"token {TOKEN}":
             self.send(401, b'{"message": "Bad credentials"}')
             return

@@ -57,7 +57,10 @@ OTHERS = (
     ),
     (
         "the matrix of `build`",
-        "the commit before differs in one target, which is the only one selected",
+        (
+            "the commit before differs in one target, which is the only one selected; the server "
+            "says that its pipeline on GitLab was green"
+        ),
         "all targets take hours",
     ),
     (

@@ -94,6 +94,33 @@ def test_the_action_fails_if_the_image_does(machine: Machine) -> None:
     assert "bad image" in done.summary
 
 
+TESTER = """#!/usr/bin/env python3
+import sys
+if sys.argv[1] != "chown":
+    image = sys.argv[sys.argv.index("--image") + 1]
+    for name in ("sarif", "junit", "json"):
+        with open(sys.argv[sys.argv.index(f"--{name}") + 1], "w") as stream:
+            stream.write(image)
+"""
+"""Writes the name of the image into each report."""
+
+
+def test_two_uses_of_the_action_in_one_job_have_files_of_their_own(machine: Machine) -> None:
+    [step] = [each for each in ACTION["runs"]["steps"] if each.get("id") == "test"]
+    made = Step(name="test", script=step["run"], env=step["env"])
+    (machine.fakes / "sudo").write_text(TESTER, encoding="utf-8")
+    (machine.fakes / "sudo").chmod(0o755)
+    outputs = {}
+    for image in ("first:1", "second:1"):
+        done = machine.run(made, {**NOTHING, "IMAGE": image, "CANNERY": "/cannery"})
+        assert done.code == 0, done.said
+        outputs[image] = dict(line.split("=") for line in done.output.splitlines())
+    for image, paths in outputs.items():
+        assert {*paths} == {*ACTION["outputs"]}
+        texts = {name: Path(path).read_text(encoding="utf-8") for name, path in paths.items()}
+        assert texts == dict.fromkeys(paths, image)
+
+
 def test_every_input_of_the_action_reaches_its_script() -> None:
     assert inputs_that_reach_a_script(ACTION) == {*ACTION["inputs"]}
 
@@ -120,6 +147,49 @@ def test_the_component(machine: Machine) -> None:
     _, parsed = parse(_words(done.commands[-1]))
     assert [*parsed["profiles"]] == ["docker", "merlin"]
     assert (parsed["strict"], parsed["junit"].name) == (True, "cannery.xml")
+
+
+DOCKER = """#!/bin/sh
+case "$1" in
+pull) [ -e "{folder}/registry" ] || {{ echo "not in the registry" >&2; exit 1; }}
+  cp "{folder}/registry" "{folder}/engine" ;;
+image) [ -e "{folder}/engine" ] || {{ echo "No such image" >&2; exit 1; }}
+  cat "{folder}/engine" ;;
+esac
+"""
+"""An engine, which has an image if the file 'engine' has its id, and a registry likewise."""
+
+
+@pytest.mark.parametrize(
+    ("registry", "engine", "pull", "tested"),
+    [
+        ("new", "stale", True, "new"),
+        ("new", "", True, "new"),
+        ("", "built here", True, "built here"),
+        ("", "", True, ""),
+        ("stranger", "built here", False, "built here"),
+        ("stranger", "", False, ""),
+    ],
+)
+def test_the_image_that_the_component_tests(
+    machine: Machine, *, registry: str, engine: str, pull: bool, tested: str
+) -> None:
+    machine.fake("git", "python-of-venv")
+    for name, image in (("registry", registry), ("engine", engine)):
+        if image:
+            (machine.folder / name).write_text(image, encoding="utf-8")
+    docker = machine.fakes / "docker"
+    docker.write_text(DOCKER.format(folder=machine.folder), encoding="utf-8")
+    docker.chmod(0o755)
+    _, job = COMPONENT.job(image="mine:1", cannery="https://x", ref="main", pull=str(pull).lower())
+    lines = [line for line in job["script"] if "setup.sh" not in line]
+    script = "\n".join(lines).replace(".cannery-tool/.venv/bin/python", "python-of-venv")
+    done = machine.run(Step(name="x", script=script, env=job["variables"]), {})
+    ran = "python-of-venv" in [words[0] for words in done.commands]
+    assert (done.code == 0, ran) == (bool(tested), bool(tested)), done.said
+    if tested:
+        assert f"test-image: mine:1 is {tested}" in done.said
+    assert ("tests the one that the runner's engine has" in done.said) == (pull and not registry)
 
 
 @pytest.mark.parametrize("kind", ["commit", "branch", "tag"])

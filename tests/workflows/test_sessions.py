@@ -25,13 +25,23 @@ def test_a_session_says_what_it_is_in_a_line(name: str) -> None:
     assert "\n" not in SESSIONS[name]
 
 
-def test_ci_runs_what_runs_by_default() -> None:
-    """The jobs of the workflow together are 'nox' without arguments, and so is .ci/run."""
+def test_ci_runs_the_default_sessions_and_those_that_only_an_engine_can_answer() -> None:
     text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
     match = re.search(r"nox.options.sessions = \[([^]]*)\]", text)
     assert match
     default = {*re.findall(r'"([\w-]+)"', match[1])}
     workflow = "\n".join(step.script for name, step in STEPS.items() if name.startswith("ci/"))
-    for runs in (workflow, (ROOT / ".ci" / "run").read_text(encoding="utf-8")):
-        called = {word for run in re.findall(r"nox -s ([a-z -]+)", runs) for word in run.split()}
-        assert called == default
+    called = {word for run in re.findall(r"nox -s ([a-z -]+)", workflow) for word in run.split()}
+    assert called == {*default, "engine-ci"}
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert [
+        line.partition(" nox")[2] for line in lines if line.startswith("bash setup.sh --tests")
+    ] == [
+        " || code=$?",
+        " -s engine-ci || code=$?",
+    ]
+
+
+def test_all_other_tests_run_every_night() -> None:
+    scripts = "\n".join(step.script for name, step in STEPS.items() if name.startswith("nightly/"))
+    assert "nox -t full" in scripts

@@ -13,6 +13,7 @@ import yaml
 
 from cannery.matrix.project import Project
 from tests.unit.changes import commit, git
+from tests.workflows.api import serving
 from tests.workflows.steps import CHILD, MAIN, ROOT, STEPS, VALUES, Machine, Step, copy_project
 
 LOCK = f"images/{MAIN}/requirements.lock"
@@ -66,6 +67,28 @@ def plan(machine: Machine, step: Step) -> None:
     assert "matrix.yaml" in wrong.said
 
 
+def compare(machine: Machine, step: Step) -> None:
+    """A push whose run was cancelled is in what the next push selects."""
+    checkout = machine.checkout
+    selecting = STEPS["ci/plan/Compare content keys"]
+    with serving() as api:
+        api.ran(git(checkout, "rev-parse", "HEAD"), "success")
+        path = checkout / f"images/{MAIN}/Dockerfile"
+        path.write_text(path.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+        api.ran(commit(checkout), "cancelled")
+        with (checkout / "README.md").open("a", encoding="utf-8") as stream:
+            stream.write("changed\n")
+        readme = commit(checkout)
+        done = machine.run(step, api.of_github)
+        assert done.code == 0, done.said
+        since = done.output.removeprefix("since=").strip()
+        assert names_in(machine.run(selecting, {"SINCE": since}).output) == {MAIN}
+        api.ran(readme, "success")
+        done = machine.run(step, api.of_github)
+        assert done.output == f"since={readme}\n"
+        assert names_in(machine.run(selecting, {"SINCE": readme}).output) == set()
+
+
 def files_are_enough(machine: Machine, step: Step) -> None:
     """The step that looks which targets the vendor's files are enough for."""
     artifacts = machine.folder / "vendor"
@@ -78,6 +101,14 @@ def files_are_enough(machine: Machine, step: Step) -> None:
     assert (done.code, done.output.split("=")[0]) == (0, "targets"), done.said
     assert MAIN in done.output.split("=")[1].split()
     assert machine.run(step, {**env, "PATTERN": "nothing-*"}).code == 2
+    none = machine.run(step, {**env, "ARTIFACTS": str(machine.checkout)})
+    if step.name.startswith("npu/"):
+        assert (none.code, none.output) == (0, "targets=\n"), none.said
+    else:
+        assert (none.code, none.output) == (1, ""), none.said
+        assert f"no target's files are in {machine.checkout}" in none.said
+        [name] = [file.name for file in target.artifacts.values()][:1]
+        assert name in none.said
 
 
 def no_npu(machine: Machine, step: Step) -> None:
@@ -182,6 +213,8 @@ def propose(machine: Machine, step: Step) -> None:
     changed = git(machine.folder / "server.git", "diff", "--name-only", "main", "proposed/new")
     own = {f"images/{MAIN}/{name}" for name in ("Dockerfile", "target.json")}
     assert {*changed.splitlines()} == {"matrix.yaml", "releases/a.json", *own}
+    left = [line.split()[-1] for line in done.said.splitlines() if ": leaves out " in line]
+    assert left == [".ci/propose", ".github/workflows/evil.yml", "build.py", "releases/evil.sh"]
     assert ["gh", "pr", "create"] in [words[:3] for words in done.commands]
 
 
@@ -201,14 +234,23 @@ def page(machine: Machine, step: Step) -> None:
 
 def child(machine: Machine, step: Step) -> None:
     """The job that writes a child pipeline."""
-    done = machine.run(step, {"CI_COMMIT_BEFORE_SHA": "0" * 40})
+    with serving() as api:
+        api.ran("0" * 40, "success")
+        done = machine.run(step, api.of_gitlab)
     assert done.code == 0, done.said
     text = (machine.checkout / "pipeline.yml").read_text(encoding="utf-8")
     assert len([name for name in yaml.safe_load(text) if name.startswith("build ")]) > 1
-    again = machine.run(step, {"CI_MERGE_REQUEST_DIFF_BASE_SHA": "HEAD"})
+    request = {"CI_PIPELINE_SOURCE": "merge_request_event", "GITLAB_CI": "true"}
+    again = machine.run(step, {**request, "CI_MERGE_REQUEST_DIFF_BASE_SHA": "HEAD"})
     assert again.code == 0, again.said
     text = (machine.checkout / "pipeline.yml").read_text(encoding="utf-8")
     assert [*yaml.safe_load(text)] == ["stages", "nothing to build"]
+
+
+def green(machine: Machine, step: Step) -> None:
+    """The job that comes last says which commit it is for."""
+    done = machine.run(step, {"CI_COMMIT_SHA": "0123"})
+    assert (done.code, "0123" in done.said) == (0, True)
 
 
 def all_is_well(machine: Machine, step: Step) -> None:
@@ -230,6 +272,7 @@ def all_is_well(machine: Machine, step: Step) -> None:
 
 DONE: dict[str, Callable[[Machine, Step], None]] = {
     "ci/plan/Install requirements": install,
+    "ci/plan/Look for the commit to compare with": compare,
     "ci/plan/Compare content keys": plan,
     "ci/build/Sizes and digests": summary,
     "ci/done/Check that no job has failed": all_is_well,
@@ -249,6 +292,7 @@ DONE: dict[str, Callable[[Machine, Step], None]] = {
     "update/rebuild/Gather the proposal": gather,
     "update/propose-rebuild/Open a pull request": propose,
     "gitlab/plan/script": child,
+    "gitlab/green/script": green,
     "gitlab/pages/script": page,
     "child/.build/after_script": summary,
 }

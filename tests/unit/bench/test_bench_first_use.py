@@ -53,7 +53,7 @@ def test_what_a_new_user_and_ci_wait_for(tmp_path: Path, monkeypatch: pytest.Mon
         command = " ".join(argv)
         run.append(command)
         now[0] += next((each for part, each in spent.items() if part in command), 1)
-        return 0, "tensor([2., 2.], device='npu:0')"
+        return 0, "tensor([2., 2.], device='npu:0')\nci: README's tests took 120 s\n"
 
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (tmp_path / "cannery").mkdir()
@@ -68,10 +68,12 @@ def test_what_a_new_user_and_ci_wait_for(tmp_path: Path, monkeypatch: pytest.Mon
     assert run[-1] == "bash setup.sh --stop"
     figures = [*ci(ROOT, tmp_path)]
     assert [(e.key, e.ours.median, e.passed) for e in figures] == [
+        ("tests-first", 2, True),
         ("ci-first", 10, True),
+        ("tests-again", 2, True),
         ("ci-again", 10, True),
     ]
-    assert [e.detail for e in figures] == [{"processor_minutes": 15}] * 2
+    assert [e.detail for e in figures] == [{}, {"processor_minutes": 15}] * 2
 
 
 @pytest.fixture
@@ -90,19 +92,21 @@ def in_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
 def test_a_failed_run_of_ci_is_measured_and_all_that_it_said_is_kept(
     in_clone: Callable[[str], Iterator[Figure]],
 ) -> None:
-    text = "echo the reason; seq 2000; echo 'nox > Ran 2'; exit 3 # nox -s unit engine"
+    text = 'took() { echo "ci: $1 took 60 s"; }\necho the reason; seq 2000\ntook a\nexit 3\n'
     measured = {}
     with pytest.raises(EngineError, match="failed with code 3") as caught:
         for figure in in_clone(text):
             measured[figure.key] = figure.failed, figure.passed
-    assert measured == {"ci-first": (1, False), "ci-again": (1, False)}
+    assert measured == dict.fromkeys(
+        ("tests-first", "ci-first", "tests-again", "ci-again"), (1, False)
+    )
     assert "the reason" not in str(caught.value)
     log = Path(str(caught.value).split()[-1].rstrip("."))
     assert log.read_text(encoding="utf-8").startswith("the reason\n1\n")
 
 
-def test_a_run_of_ci_that_ends_before_its_sessions_is_no_figure(
+def test_a_run_of_ci_that_ends_before_its_parts_is_no_figure(
     in_clone: Callable[[str], Iterator[Figure]],
 ) -> None:
     with pytest.raises(EngineError, match="failed with code 3"):
-        next(in_clone("echo 'nox > Ran 1'; exit 3 # nox -s image; nox -s unit engine"))
+        next(in_clone('took() { echo "ci: $1 took 60 s"; }\ntook a\nexit 3\ntook b\n'))

@@ -7,19 +7,40 @@ from dataclasses import replace
 
 import pytest
 
-from cannery.building.affected import Commit, affected, is_harmless, is_read
+from cannery.building.affected import affected, is_read
+from cannery.building.git import Commit
 from cannery.common.model import Target
 from cannery.matrix.schema import parse_matrix
 from tests.unit.matrices import MATRIX, edited
 
 SIM = "packages/ascend-sim"
+BUILD, RENDER = "cannery/cli/cmd_build.py", "cannery/cli/cmd_render.py"
+BAKE, HOOK = "cannery/engine/bake.py", "cannery/engine/hook"
+CODE = {
+    BUILD: "from cannery.engine import bake\nfrom cannery.image.text import x\n",
+    RENDER: "import cannery.image.text\n",
+    BAKE: '"""Bakes."""\n\n\ndef bake():\n    """Bake."""\n    return "hook"  # now\n',
+    HOOK: "#!/bin/sh\n# A hook.\nexit 0\n",
+    "cannery/engine/other": "1\n",
+    "cannery/image/text.py": "x = 1\n",
+    "cannery/deploy/volcano.py": "x = 1\n",
+    "build.py": "import cannery\n",
+    "requirements.txt": "docker==1\n",
+    ".github/workflows/ci.yml": "jobs: {check: {steps: [1]}, build: {steps: [2]}}\n",
+    "tests/image/os/test_os.py": "x = 1\n",
+    "tests/image/nnal/test_nnal.py": "x = 1\n",
+    "tests/image/probes/train.py": "x = 1\n",
+    "tests/image/README.md": "x\n",
+}
 TEXTS = {
+    **CODE,
     "matrix.yaml": MATRIX,
     "images/full/Dockerfile": "FROM x\n",
     "images/bare/Dockerfile": "FROM x\n",
     "images/bare/compose.yaml": "services: {}\n",
 }
-COMMIT = Commit(entries={**TEXTS, "setup.sh": "1", "README.md": "1"}, texts=TEXTS)
+OTHERS = {"setup.sh": "1", "README.md": "1", f"{SIM}/device/build.sh": "1"}
+COMMIT = Commit(entries={**TEXTS, **OTHERS}, texts=TEXTS)
 
 
 def changed(path: str, text: str | None) -> Commit:
@@ -34,7 +55,7 @@ def changed(path: str, text: str | None) -> Commit:
 
 
 def said(before: Commit, after: Commit, *, simulate: bool = False) -> dict[str, str]:
-    targets = parse_matrix(after.texts["matrix.yaml"], "matrix.yaml").targets.values()
+    targets = [*parse_matrix(after.texts["matrix.yaml"], "matrix.yaml").targets.values()]
     return affected(before, after, targets, simulate=simulate, stand_in=lambda each: each.id)
 
 
@@ -59,12 +80,100 @@ def test_the_reason_says_what_has_changed() -> None:
     assert found == {"full": "changed: BASE_IMAGE", "bare": "changed: BASE_IMAGE"}
 
 
-@pytest.mark.parametrize("text", ["2", None])
-def test_a_file_that_is_not_known_concerns_all(text: str | None) -> None:
-    why = "setup.sh may affect any image"
-    assert said(COMMIT, changed("setup.sh", text)) == {"full": why, "bare": why}
-    both = replace(COMMIT, entries={"matrix.yaml": MATRIX, "build.py": "1"})
-    assert said(COMMIT, both)["full"] == "build.py and 1 more file may affect any image"
+KIND = "for which one target of each kind is built"
+
+SAME = {
+    BAKE: 'def bake():\n    return ("hook")\n',
+    BUILD: CODE[BUILD] + "# Imports.\n",
+    HOOK: "#!/bin/bash\n\n  # Another comment.\nexit 0\n",
+    "cannery/engine/other": "2\n",
+    "cannery/image/text.py": "x = 2\n",
+    RENDER: CODE[RENDER] + "x = 2\n",
+    "cannery/deploy/volcano.py": "x = 2\n",
+    "build.py": "import cannery  # all of it\n",
+    "requirements.txt": "# pinned\ndocker==1\n",
+    "requirements-dev.txt": "pytest==2\n",
+    "setup.sh": "2",
+    ".gitlab-ci.yml": "2",
+    ".github/workflows/ci.yml": "# x\njobs:\n  build:\n    steps: [2]\n  check: {steps: [3]}\n",
+    "tests/image/os/test_os.py": '"""Tests."""\n\nx = 1  # one\n',
+    "tests/image/README.md": "y\n",
+    "cannery/image/templates/Dockerfile.j2": "x",
+}
+
+
+@pytest.mark.parametrize("path", SAME)
+def test_what_changes_no_image_and_no_check_concerns_nobody(path: str) -> None:
+    assert said(COMMIT, changed(path, SAME[path]), simulate=True) == {}
+
+
+OTHER = {
+    BAKE: CODE[BAKE].replace("bake", "made"),
+    BUILD: CODE[BUILD] + "x = 1\n",
+    HOOK: "#!/bin/sh\n# A hook.\nexit 1\n",
+    "build.py": "import cannery.cli\n",
+    "requirements.txt": "docker==2\n",
+    ".github/workflows/ci.yml": "jobs: {check: {steps: [1]}, build: {steps: [3]}}\n",
+}
+
+
+@pytest.mark.parametrize("path", OTHER)
+@pytest.mark.parametrize("gone", [False, True])
+def test_code_that_builds_images_concerns_one_target_of_each_kind(path: str, gone: bool) -> None:
+    found = said(COMMIT, changed(path, None if gone else OTHER[path]))
+    assert found == {"full": f"changed: {path}, {KIND}", "bare": f"changed: {path}, {KIND}"}
+
+
+def test_a_second_target_of_a_kind_is_left_out() -> None:
+    after = changed(BAKE, OTHER[BAKE])
+    full, bare = parse_matrix(MATRIX, "matrix.yaml").targets.values()
+    again = replace(full, id="again")
+
+    def chosen(*targets: Target) -> set[str]:
+        found = affected(COMMIT, after, targets, simulate=True, stand_in=lambda _: "")
+        return {*found}
+
+    assert chosen(full, again, bare) == {"full", "bare"}
+    assert chosen(again, full, bare) == {"again", "bare"}
+
+
+def test_a_target_that_is_affected_anyway_stands_for_its_kind() -> None:
+    targets = [*parse_matrix(MATRIX, "matrix.yaml").targets.values()]
+    again = replace(targets[0], id="again")
+    after = changed(BAKE, OTHER[BAKE])
+    # No earlier commit has the target 'again', which is new then.
+    texts = {**after.texts, "matrix.yaml": MATRIX + "\n"}
+    after = Commit(entries={**after.entries, "matrix.yaml": "2"}, texts=texts)
+    found = affected(COMMIT, after, [*targets, again], simulate=False, stand_in=lambda _: "")
+    assert found.keys() == {"again", "bare"}
+    assert found["again"] == "new target"
+
+
+def test_sources_of_simulated_packages_count_where_those_are_used() -> None:
+    path = f"{SIM}/device/build.sh"
+    why = f"changed: {path}, {KIND}"
+    assert said(COMMIT, changed(path, "2"), simulate=True) == {"full": why, "bare": why}
+    assert said(COMMIT, changed(path, "2")) == {}
+    both = changed(BAKE, OTHER[BAKE])
+    both = replace(both, entries={**both.entries, path: "2"})
+    assert f"changed: {BAKE} and 1 more file, {KIND}" in said(COMMIT, both, simulate=True).values()
+
+
+def test_a_check_concerns_the_targets_that_it_is_for() -> None:
+    everybody = {"full", "bare"}
+    assert said(COMMIT, changed("tests/image/os/test_os.py", "x = 2")).keys() == everybody
+    assert said(COMMIT, changed("tests/image/probes/train.py", "x = 2")).keys() == everybody
+    assert said(COMMIT, changed("tests/image/nnal/test_nnal.py", None)) == {
+        "full": "changed: tests/image/nnal/test_nnal.py, which checks it"
+    }
+
+
+def test_another_schema_of_keys_concerns_all() -> None:
+    path = "cannery/image/content_key.py"
+    why = "changed: the schema of content keys"
+    before = changed(path, "_SCHEMA = 2\n")
+    assert said(before, changed(path, "_SCHEMA = 3\n")) == {"full": why, "bare": why}
+    assert said(before, changed(path, "x = 1\n_SCHEMA = 2\n")) == {}
 
 
 @pytest.mark.parametrize(
@@ -85,62 +194,21 @@ def test_an_earlier_matrix_that_cannot_be_read_means_all(text: str | None, why: 
 
 def test_only_what_is_asked_for_is_answered() -> None:
     targets = [parse_matrix(MATRIX, "matrix.yaml").targets["full"]]
-    changes = changed("setup.sh", "2")
+    changes = changed(BAKE, OTHER[BAKE])
     found = affected(COMMIT, changes, targets, simulate=False, stand_in=lambda _: "")
     assert found.keys() == {"full"}
 
 
-def test_another_stand_in_counts_only_where_it_is_used() -> None:
-    names = iter("abcdefgh")
-
-    def stand_in(_: Target) -> str:
-        return next(names)
-
+def test_other_simulated_packages_count_only_where_they_are_used() -> None:
+    after = changed("matrix.yaml", MATRIX + "# more\n")
     targets = [*parse_matrix(MATRIX, "matrix.yaml").targets.values()]
-    found = affected(COMMIT, COMMIT, targets, simulate=True, stand_in=stand_in)
+
+    def stand_in(target: Target) -> str:
+        return "new" if any(target is each for each in targets) else "old"
+
+    found = affected(COMMIT, after, targets, simulate=True, stand_in=stand_in)
     assert found == {"full": "changed: simulator", "bare": "changed: simulator"}
-    assert not affected(COMMIT, COMMIT, targets, simulate=False, stand_in=stand_in)
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        *("a.md", "docs/x.py", "docs/a/b", "publish.yaml", "noxfile.py", "new.txt"),
-        *(".github/workflows/npu.yml", ".ci/run", "bench/x.py", "packages/ascend-doctor/a.py"),
-        *("tests/unit/x", "tests/new/__init__.py", "tests/workflow_jobs/a.py"),
-        *("tests/faults/site.py", "tests/copies.py", "tests/imagex/a.py"),
-        *(
-            "cannery/catalog/page.py",
-            "cannery/publish/advisories.py",
-            "cannery/publish/scan/findings.py",
-        ),
-        *("cannery/cli/cmd_list.py", "cannery/image/templates/Dockerfile.j2"),
-        *(f"{SIM}/tools/archive.py", f"{SIM}/ascend_sim/packages/README.md", f"{SIM}/tests/a.py"),
-    ],
-)
-def test_harmless(path: str) -> None:
-    assert is_harmless(path)
-    assert not is_read(path)
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        *("tests/image/x.md", "build.py", "setup.sh", "requirements.txt"),
-        *(".github/workflows/ci.yml", ".gitlab-ci.yml", "cannery/__init__.py"),
-        *("cannery/engine/bake.py", "cannery/cli/cmd_build.py"),
-        *("cannery/verify/probe/probe.py", "cannery/image/vendor/take-cann"),
-        *("cannery/matrix/distributions.yaml", "cannery/common/new.py"),
-        *(f"{SIM}/device/hccl/a.cpp", f"{SIM}/Dockerfile", f"{SIM}/ascend_sim/packages/pack.py"),
-    ],
-)
-def test_not_harmless(path: str) -> None:
-    assert not is_harmless(path)
-
-
-def test_a_comment_in_the_tests_of_frameworks_concerns_nobody() -> None:
-    before = changed("tests/policy/conftest.py", "1")
-    assert said(before, changed("tests/policy/conftest.py", "2"), simulate=True) == {}
+    assert not affected(COMMIT, after, targets, simulate=False, stand_in=stand_in)
 
 
 PROGRAM = "cannery/image/context/seal-layer"
@@ -148,9 +216,11 @@ PROGRAM = "cannery/image/context/seal-layer"
 
 @pytest.mark.parametrize("simulate", [False, True])
 def test_a_mode_of_a_program_of_the_build_is_a_change(simulate: bool) -> None:
-    texts = {**TEXTS, PROGRAM: "#!/bin/sh"}
+    copied = "FROM x\nCOPY --from=cannery seal-layer /bin/\n"
+    dockerfiles = {f"images/{name}/Dockerfile": copied for name in ("full", "bare")}
+    texts = {**TEXTS, **dockerfiles, PROGRAM: "#!/bin/sh"}
     found = [
-        Commit(entries={**COMMIT.entries, PROGRAM: f"{mode} blob 1"}, texts=texts)
+        Commit(entries={**COMMIT.entries, **dockerfiles, PROGRAM: f"{mode} blob 1"}, texts=texts)
         for mode in ("100644", "100755")
     ]
     why = "changed: cannery/seal-layer"

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -136,7 +138,21 @@ def test_a_child_pipeline_has_the_same_jobs(*, simulate: bool) -> None:
     assert names(pipeline) == ["build 1/2", "build 2/2"]
     assert pipeline["build 1/2"]["variables"] == {"TARGETS": "a b"}
     assert pipeline["build 2/2"]["tags"] == [TAGS["linux/amd64"]]
-    assert (" --simulate " in pipeline[".build"]["script"][1]) is simulate
+    assert (" --simulate " in pipeline[".build"]["script"][-1]) is simulate
+
+
+@pytest.mark.parametrize(("source", "forced"), [("schedule", True), ("push", False), ("", False)])
+def test_a_child_pipeline_of_a_schedule_reads_no_cache(source: str, *, forced: bool) -> None:
+    script = yaml.safe_load(to_gitlab([job("a")], simulate=True))[".build"]["script"]
+    lines = ["set -eu", 'bash() { echo "$@"; }', *script]
+    env = {"PARENT_SOURCE": source, "TARGETS": "a", "PATH": os.environ["PATH"]}
+    env |= dict.fromkeys(("CANNERY_CACHE_FROM", "CANNERY_CACHE_TO"), "cache")
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(lines)], env=env, capture_output=True, text=True, check=True
+    )
+    words = ["setup.sh", "python", "build.py", "build", "--target=a", "--simulate", "--force"]
+    caches = ["--cache-from", "cache", "--cache-to", "cache"]
+    assert done.stdout.split() == [*(words if forced else words[:-1]), *caches]
 
 
 @pytest.mark.parametrize("jobs", [[], [job("a")]])

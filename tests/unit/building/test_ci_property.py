@@ -117,10 +117,14 @@ def check(
     new = keys(project, simulate=simulate)
     files = git(project.root, "diff", "--name-only", base).splitlines()
     wanted = {name for name in new if new[name] != old.get(name)}
-    if any(each.unsure and each.name.partition(" ")[2] in files for each in after):
-        wanted = {*new}
     event(f"{len(wanted)} of {len(new)} targets")
-    assert listed(project, base, simulate=simulate) == wanted
+    found = listed(project, base, simulate=simulate)
+    if any(each.unsure and each.name.partition(" ")[2] in files for each in after):
+        # One of each kind is enough of those whose keys are as they were.
+        assert wanted <= found
+        assert found or not simulate
+    else:
+        assert found == wanted
 
 
 @settings(times(0.25), suppress_health_check=SLOW)
@@ -131,6 +135,7 @@ def test_ci_lists_exactly_the_targets_whose_key_moves(
     check(small, before, after, simulate=simulate)
 
 
+@pytest.mark.slow
 @settings(times(0.05), suppress_health_check=SLOW)
 @given(st.lists(changes(), min_size=1, max_size=2), st.booleans())
 def test_ci_lists_them_of_the_real_matrix(

@@ -93,9 +93,6 @@ def test_files_outside_of_the_project_do_not_count(repository: Path) -> None:
     assert changed(repository) == []
 
 
-TEMPLATES = ("Dockerfile", "macros", "packages_apt", "packages_dnf")
-
-
 def test_committed_files_are_read_as_they_are(repository: Path) -> None:
     for name in ODD:
         (repository / name).write_text(name, encoding="utf-8")
@@ -108,10 +105,7 @@ def test_committed_files_are_read_as_they_are(repository: Path) -> None:
     assert found.texts["images/full/bytes"].encode(errors="surrogateescape") == b"\xff\r\n"
     assert (found.texts["images/full/link"], found.texts["images/full/empty"]) == ("nowhere", "")
     assert found.texts["matrix.yaml"] == (repository / "matrix.yaml").read_text(encoding="utf-8")
-    assert found.entries.keys() - found.texts.keys() == {
-        ".gitignore",
-        *(f"cannery/image/templates/{name}.j2" for name in TEMPLATES),
-    }
+    assert found.entries.keys() - found.texts.keys() == {".gitignore"}
 
 
 def test_a_repository_inside_is_not_a_file(repository: Path) -> None:

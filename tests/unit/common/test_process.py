@@ -23,6 +23,8 @@ with open(sys.argv[1] + ".new", "w") as file:
 os.rename(sys.argv[1] + ".new", sys.argv[1])
 print("started", flush=True)
 time.sleep(60)
+with open(sys.argv[1], "a") as file:
+    file.write(" ended")
 """
 
 
@@ -133,7 +135,8 @@ def test_an_interrupt_stops_all_that_was_started(tmp_path: Path, *, streaming: b
             if note.exists():
                 break
             time.sleep(0.02)
-        os.kill(os.getpid(), signal.SIGINT)
+        # The kernel chooses the thread of a process, and it may be another than the main one.
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
     thread.start()

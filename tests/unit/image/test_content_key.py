@@ -67,7 +67,32 @@ def test_files_that_no_dockerfile_reads_do_not_count() -> None:
 
 
 def test_a_file_of_the_shared_context_is_not_one_of_the_target() -> None:
-    assert inputs({"a": "x"}).key != inputs({}, {"a": "x"}).key
+    dockerfile = {"Dockerfile": "COPY --from=cannery a /"}
+    assert inputs({**dockerfile, "a": "x"}).key != inputs(dockerfile, {"a": "x"}).key
+
+
+SHARED = {"a": "1", "b.py": "2", "guard/c": "3", "guard/in/d": "4", "guardian": "5"}
+
+
+@pytest.mark.parametrize(
+    ("dockerfile", "names"),
+    [
+        ("FROM x", []),
+        ("COPY --from=other a /\nCOPY a /\n# COPY --from=cannery a /", []),
+        ("COPY --from=cannery --chmod=755 a b.py /bin/\n", ["a", "b.py"]),
+        ("COPY --link --from=cannery a /x", ["a"]),
+        ("RUN --mount=type=bind,from=cannery,source=b.py,target=/x \\\n  x", ["b.py"]),
+        ("RUN x \\\n  --mount=from=cannery,source=guard,target=/x y", ["guard/c", "guard/in/d"]),
+        ("RUN --mount=type=bind,from=cannery,target=/x y", [*SHARED]),
+        ("COPY --from=cannery . /x", [*SHARED]),
+        ("RUN --mount=type=bind,from=cannery-not,source=a,target=/x y", []),
+    ],
+)
+def test_of_the_shared_context_only_what_the_dockerfile_names_counts(
+    dockerfile: str, names: list[str]
+) -> None:
+    read = context_files({"Dockerfile": dockerfile}, SHARED)
+    assert read == {"Dockerfile": dockerfile, **{f"cannery/{name}": SHARED[name] for name in names}}
 
 
 def test_simulated_packages_take_the_place_of_the_files_that_they_stand_in_for() -> None:

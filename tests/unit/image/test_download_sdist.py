@@ -15,6 +15,8 @@ import pytest
 
 from tests.unit.matrices import CHECKOUT
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = CHECKOUT / "cannery" / "image" / "context" / "download-sdist"
 PYPROJECT = '[build-system]\nrequires = ["torch"]\nbuild-backend = "setuptools.build_meta"\n'
 SETUP = "raise SystemExit('this sdist must not run')\n"

@@ -116,6 +116,7 @@ def test_record_names_every_file_with_its_hash(
     assert recorded == found
 
 
+@pytest.mark.slow
 def test_pip_removes_all_of_it(install: Install, tmp_path: Path, layer: Path) -> None:
     """A virtual environment takes the place of an image with a standalone Python."""
     minor = "{}.{}".format(*sys.version_info)

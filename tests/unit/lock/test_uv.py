@@ -106,6 +106,7 @@ def test_the_documented_variable_names_the_index(
     assert locked(found, "demo") == ["demo==2"]
 
 
+@pytest.mark.slow
 def test_what_a_marker_leaves_out_is_not_in_the_lock(index: PackageIndex) -> None:
     options = ("--python-version", "3.9.2", "--python-platform", "aarch64-manylinux_2_31")
     marked = ("demo; python_version < '3.9'", "demo; platform_machine == 'x86_64'")

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cannery.building.git import NoRepositoryError
 from cannery.common.errors import CanneryError, MatrixError, UsageError
+from cannery.lock.debs import Deb, debs_text
 from cannery.matrix.project import Project
 from cannery.publish.difference import Difference, SideKind, difference
 from cannery.publish.image_contents import commit_contents
@@ -65,6 +68,21 @@ def test_another_file_of_the_same_version_is_found(project: Project) -> None:
     [files] = [each for each in compared(project).sections if each.name == "files of wheels"]
     assert {*files.changed} == {"sympy"}
     assert files.changed["sympy"][1].startswith(new)
+
+
+def test_other_packages_of_apt_are_found(project: Project) -> None:
+    path = project.packages_lock(project.matrix().targets["full"])
+    curl = Deb(name="curl", version="1", architecture="arm64", sha256="a" * 64)
+    path.write_text(debs_text("", {"os": [curl]}), encoding="utf-8")
+    render(project)
+    commit(project.root)
+    git(project.root, "tag", "--force", "first")
+    path.write_text(debs_text("", {"os": [replace(curl, version="2")]}), encoding="utf-8")
+    found = compared(project)
+    sections = {each.name: each for each in found.sections if each.differs}
+    assert sections["debian"].changed == {"curl": ("1", "2")}
+    assert {*sections["rendered files"].changed} == {"Dockerfile"}
+    assert [layer.name for layer in found.layers if layer.state != "equal"] == ["os"]
 
 
 def test_a_change_of_the_build_programs_is_found(project: Project) -> None:

@@ -17,9 +17,10 @@ import pytest
 from cannery.common.errors import EngineError
 from cannery.common.model import Target
 from cannery.image.record import image_record, interpreter_paths
+from cannery.lock.debs import DEBS
 from cannery.lock.lock_file import parse_lock
 from cannery.publish.image_inventory import INSTALLED, RPMS, image_inventory
-from cannery.publish.inventory import DEBS, LOCK, RECORD, Origin
+from cannery.publish.inventory import LOCK, RECORD, Origin
 from tests.unit.matrices import DIGEST, Checkout, lock_for
 
 CANN = "/usr/local/Ascend/ascend-toolkit/latest/python/site-packages"

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cannery.lock.debs import debs_of
 from cannery.lock.lock_file import parse_lock
 from cannery.publish.inventory import (
     Inventory,
     Origin,
     Package,
     debian_packages,
-    debs_of,
     distribution,
     vendor_packages,
     wheel,

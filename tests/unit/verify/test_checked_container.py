@@ -19,6 +19,8 @@ from cannery.verify.pytest_report import TRIES, CheckedContainer
 from cannery.verify.run_checks import PLUGIN
 from tests.unit.audits import PROJECT
 
+pytestmark = pytest.mark.slow
+
 OCI = "OCI runtime exec failed: exec failed: unable to start container process: "
 
 CHECKS = """\

@@ -139,6 +139,7 @@ def outcomes(project: Project) -> dict[str, str]:
     return {each.name: each.outcome for each in checks if not each.left_out}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS)
 def test_what_users_set_changes_no_check(
     project: Project,
@@ -146,6 +147,16 @@ def test_what_users_set_changes_no_check(
     leak: Callable[[Path, pytest.MonkeyPatch], None],
 ) -> None:
     leak(project.root, monkeypatch)
+    assert outcomes(project) == {GOOD: "passed", BAD: "failed", TORCH: "passed"}
+
+
+@pytest.mark.parametrize("names", [("PYTEST", "PYTHON", "LD_"), ("pytest.ini", "conftest.py")])
+def test_all_settings_of_a_kind_together_change_no_check(
+    project: Project, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]
+) -> None:
+    for name, leak in LEAKS.items():
+        if name.startswith(names):
+            leak(project.root, monkeypatch)
     assert outcomes(project) == {GOOD: "passed", BAD: "failed", TORCH: "passed"}
 
 

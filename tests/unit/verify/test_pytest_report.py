@@ -16,6 +16,8 @@ from cannery.verify.image_checks import ALWAYS, components, listed, needed
 from cannery.verify.run_checks import PLUGIN
 from tests.unit.audits import PROJECT, RECORD
 
+pytestmark = pytest.mark.slow
+
 MINE = '''\
 import pytest
 
