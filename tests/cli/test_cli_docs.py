@@ -37,7 +37,7 @@ SESSIONS = {
     name or called
     for file in (ROOT / "noxfile.py", *ROOT.glob("packages/*/noxfile.py"))
     for name, called in re.findall(
-        r'^@nox\.session(?:\(name="([\w-]+)"\))?\ndef (\w+)',
+        r'^@nox\.session(?:\((?:name="([\w-]+)")?[^)]*\))?\ndef (\w+)',
         file.read_text(encoding="utf-8"),
         re.MULTILINE,
     )

