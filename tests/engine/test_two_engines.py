@@ -30,6 +30,10 @@ from .bases import base_image
 from .engines import buildkit_socket, engine, registry
 from .two_engines import DOCKERFILE, Baked, Gate, World, docker, layers, using
 
+pytestmark = pytest.mark.ci(
+    "a busy BuildKit gave the digest of an image with the end of its step, and it was checked last"
+)
+
 _OF_OTHERS = re.compile(r"^[#:]|cannery-t|\bbr-")
 """Lines of comments and counters, of engines of other tests, and of networks of containers."""
 

@@ -29,8 +29,9 @@ REGISTRY = {
 }
 READ: dict[str, Mapping[str, str]] = {
     "ci/check/Lint, types and tests that need no engine": {},
-    "ci/suite/Simulator, images, engine and registry": {},
-    "ci/page/Image and page": {},
+    "ci/suite/The main image, and tests that only an engine can answer": {},
+    "nightly/full/The main image, which the tests use, and all tests": {},
+    "gitlab/nightly/script": {},
     "ci/build/Install requirements": {**VALUES, "CACHE": ""},
     "ci/build/Create a builder that can write a cache": {**VALUES, "CACHE": "x", "TOKEN": "x"},
     "ci/build/Build, check and name the images": {**VALUES, "CACHE": "ghcr.io/Some/One/cache"},

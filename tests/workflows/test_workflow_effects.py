@@ -255,16 +255,16 @@ def green(machine: Machine, step: Step) -> None:
 
 def all_is_well(machine: Machine, step: Step) -> None:
     """The step that says whether a pull request may be merged."""
-    fine = "success success success"
+    fine = "success success"
     for checked, planned, built, code in (
         (fine, "success", "success", 0),
         (fine, "success", "skipped", 0),
         (fine, "success", "failure", 1),
         (fine, "success", "cancelled", 1),
         (fine, "failure", "skipped", 1),
-        ("success failure success", "success", "skipped", 1),
-        ("success success cancelled", "success", "skipped", 1),
-        ("success success skipped", "success", "success", 1),
+        ("success failure", "success", "skipped", 1),
+        ("success cancelled", "success", "skipped", 1),
+        ("success skipped", "success", "success", 1),
     ):
         values = {"CHECKED": checked, "PLANNED": planned, "BUILT": built}
         assert machine.run(step, values).code == code, values
