@@ -79,7 +79,14 @@ def trapped(request: pytest.FixtureRequest, tmp_path: Path) -> Checkout:
     return made
 
 
-@pytest.mark.parametrize("trap", TRAPS, ids=[each.trap for each in TRAPS])
+@pytest.mark.parametrize(
+    "trap",
+    # After an edit of a file of definitions, all targets are judged.
+    [
+        pytest.param(trap, id=trap.trap, marks=[pytest.mark.slow] * bool(trap.edit))
+        for trap in TRAPS
+    ],
+)
 def test_a_trap(trapped: Checkout, trap: Trap) -> None:
     if trap.edit:
         trapped.edit(**{"name": trap.edit.pop("file", ""), **trap.edit})

@@ -40,7 +40,7 @@ def answering(
     server = HTTPServer((host, 0), handler)
     if context:
         server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = Thread(target=server.serve_forever, args=(0.05,))
+    thread = Thread(target=server.serve_forever, args=(0.005,))
     thread.start()
     try:
         yield f"{'https' if context else 'http'}://{host}:{server.server_address[1]}"

@@ -17,6 +17,8 @@ from cannery.verify.audit.found import parse_probe
 from tests.unit.audits import PROJECT, TARGET
 from tests.unit.matrices import CHECKOUT
 
+pytestmark = pytest.mark.slow
+
 PROBES = CHECKOUT / "cannery" / "verify" / "probe"
 LIBRARY = b"\x7fELF" + bytes(5000) + MARK + b"5ErrorE"
 

@@ -167,6 +167,7 @@ families:
 """
 
 
+@pytest.mark.slow
 def test_both_tables_of_october_bring_all_their_pairs_judged_and_locked_in_one_run(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

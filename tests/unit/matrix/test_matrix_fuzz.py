@@ -24,6 +24,8 @@ from tests.unit.examples import times
 from tests.unit.families import FAMILY
 from tests.unit.matrices import FACTS_FILE, MATRIX
 
+pytestmark = pytest.mark.slow
+
 FACTS = parse_compat(FACTS_FILE.read_text(encoding="utf-8"), FACTS_FILE.name)
 
 APPLICATIONS = """\

@@ -32,6 +32,8 @@ from tests.unit.archives import Saved, layer, pieces
 from tests.unit.changes import SIM, commit, git
 from tests.unit.world import World, make_world
 
+pytestmark = pytest.mark.slow
+
 BASE, OWN = layer("base"), layer("own")
 
 

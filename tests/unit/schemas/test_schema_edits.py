@@ -26,6 +26,8 @@ from tests.unit.families import FAMILY
 from tests.unit.matrices import MATRIX
 from tests.unit.schemas.editors import validator, values
 
+pytestmark = pytest.mark.slow
+
 PUBLISH = (FOLDER / "samples" / "publish.yaml").read_text(encoding="utf-8")
 COMPAT = (FOLDER / "samples" / "compat.yaml").read_text(encoding="utf-8")
 TWO = MATRIX.replace("full:", "arm:") + (

@@ -176,6 +176,7 @@ CUT_SHORT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", CUT_SHORT.values(), ids=CUT_SHORT)
 def test_too_few_checks_are_accepted_nowhere(
     project: Project, monkeypatch: pytest.MonkeyPatch, cut: str
