@@ -24,7 +24,7 @@ MAIN = "py39-torch231-cann8t39"
 SIM = "packages/ascend-sim"
 _SLOW = ("other_machines", "real_targets", "stand_in_bases")
 OTHER_MACHINES = [f"tests/engine/test_{name}.py" for name in _SLOW]
-MEMORY = Path("/dev/shm")
+MEMORY = Path("/dev/shm")  # noqa: S108 - only a folder of its own in it is used
 CORES = ("--numprocesses", "auto", "--dist")
 # -rs: what is not run here is said.
 WITH_ENGINE = ("--quiet", "-rs", "--durations=10", *CORES, "loadfile")
