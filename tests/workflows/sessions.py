@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tests.workflows.steps import ROOT
 
+TEXT = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+
 
 def _sessions() -> Iterator[tuple[str, str]]:
     """Name and docstring of each function that nox takes for a session."""
-    for node in ast.parse((ROOT / "noxfile.py").read_text(encoding="utf-8")).body:
+    for node in ast.parse(TEXT).body:
         if not isinstance(node, ast.FunctionDef):
             continue
         for decorator in node.decorator_list:
@@ -23,3 +26,4 @@ def _sessions() -> Iterator[tuple[str, str]]:
 
 
 SESSIONS = dict(_sessions())
+TAGS = {*re.findall(r'\["(\w+)"\]', re.findall(r"^FULL, WEEKLY = .*$", TEXT, re.MULTILINE)[0])}

@@ -18,7 +18,7 @@ import pytest
 
 from cannery.cli.parser import parse
 from cannery.matrix.propose_pairs import Kind
-from tests.workflows.sessions import SESSIONS
+from tests.workflows.sessions import SESSIONS, TAGS
 from tests.workflows.steps import CHILD, MAIN, STEPS, VALUES, WORKFLOWS, Machine
 from tests.workflows.test_workflow_effects import DONE
 
@@ -89,6 +89,8 @@ def accept(words: Sequence[str]) -> int:
         case ["nox", "-s", *sessions]:
             assert sessions
             assert {*sessions} <= SESSIONS.keys()
+        case ["nox", "-t", tag]:
+            assert tag in TAGS
         case ["python", ".ci/summary.py", "images", _, *_] | [
             "python",
             ".ci/summary.py",
