@@ -10,6 +10,7 @@ the same locked wheels, the same files.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,8 @@ from cannery.common.bases import PythonSource
 from cannery.common.errors import UsageError
 from cannery.common.files import link_or_copy
 from cannery.common.model import Target
-from cannery.image.environment import image_environment
-from cannery.image.layers import wheel_groups
-from cannery.image.record import interpreter_paths
+from cannery.image.environment import image_environment, python_paths
+from cannery.image.wheel_groups import wheel_groups
 from cannery.lock.lock_file import Lock, LockedWheel, parse_lock
 from cannery.lock.requirements import sdists
 
@@ -66,7 +66,7 @@ def files(target: Target, lock: str) -> dict[str, str]:
         "last": [name for name in ("rest", "sdists") if name in groups],
         "sdists": [wheel.name for wheel in groups.get("sdists", ())],
         "wheels": [target.artifacts[name].name for name in target.vendor_wheels],
-        **interpreter_paths(target),
+        **asdict(python_paths(target)),
     }
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined,

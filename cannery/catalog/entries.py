@@ -11,7 +11,6 @@ from cannery.common.model import Target
 from cannery.common.references import image_name
 from cannery.compat import Finding
 from cannery.image.layers import Layer
-from cannery.image.record import installed_versions
 from cannery.image.render import Rendered, Renderer
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
@@ -192,6 +191,5 @@ def gather(project: Project, inputs_of: InputsOf) -> tuple[Entry, ...]:
 
 def _locked(rendered: Rendered) -> dict[str, str]:
     """Package to version, of all Python packages that a target would be built with."""
-    wheels = installed_versions(rendered.target, rendered.lock)
     vendor = {name: wheel.version for name, wheel in rendered.target.vendor_wheels.items()}
-    return {**wheels, **vendor}
+    return {**rendered.installed, **vendor}

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from cannery.common.bases import PythonSource
 from cannery.common.cann import Layout
 from cannery.common.cann_version import CannVersion
 from cannery.common.model import Target
@@ -132,6 +133,40 @@ def _home(layout: Layout, version: str) -> str:
     return f"{ASCEND}/{folder}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class PythonPaths:
+    """Where an image has its interpreter.
+
+    ``compiled`` are the folders in which Python files are compiled. CANN's are compiled into a
+    layer of their own, because images with different Pythons share its layers. None are compiled
+    for an interpreter that the building machine cannot have from the same place.
+    """
+
+    prefix: str
+    interpreter: str
+    site_packages: str
+    compiled: tuple[str, ...]
+
+
+def python_paths(target: Target) -> PythonPaths:
+    """The paths of the image's interpreter, of its prefix and of its site-packages."""
+    minor, distribution = target.python.minor, target.base.distribution
+    prefix = f"/usr/local/python{minor}"
+    compiled: tuple[str, ...] = ()
+    site_packages = f"{prefix}/lib/python{minor}/site-packages"
+    if target.python.source is PythonSource.BASE:
+        prefix, site_packages = "/usr", distribution.site_packages.format(minor=minor)
+        if distribution.native_python:
+            standard = (f"/usr/lib/python{minor}", "/usr/lib/python3")
+            compiled = (*standard, site_packages, "/opt", ASCEND)
+    return PythonPaths(
+        prefix=prefix,
+        interpreter=f"{prefix}/bin/python{minor}",
+        site_packages=site_packages,
+        compiled=compiled,
+    )
+
+
 def image_environment(target: Target) -> Mapping[str, str]:
     """The variables of CANN in the image's ENV, in the order of the Dockerfile."""
     return _environment(
@@ -214,9 +249,4 @@ def full_environment(target: Target) -> dict[str, str]:
     """All variables of the image's ENV, also the application's, with unquoted values."""
     application = target.application.environment if target.application else {}
     every = {**image_environment(target), **CONSTRAINT_VARIABLES, **application}
-    return {name: _plain(value) for name, value in every.items()}
-
-
-def _plain(value: str) -> str:
-    """A value of ENV without the Dockerfile's quotes."""
-    return value.strip('"')
+    return {name: value.strip('"') for name, value in every.items()}

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -20,10 +19,10 @@ from cannery.common.errors import UsageError, did_you_mean
 from cannery.common.model import HCCL_TEST, TRITON_ASCEND, Flavour, Target
 from cannery.common.sources import File
 from cannery.common.wheels import BuiltWheel
-from cannery.image.environment import full_environment
-from cannery.image.record import compiled_folders, interpreter_paths
+from cannery.image.environment import PythonPaths
+from cannery.image.wheel_groups import WheelGroup
 from cannery.lock.lock_file import Lock, LockedWheel
-from cannery.lock.requirements import BUILT, requirement_groups, sdists
+from cannery.lock.requirements import BUILT, sdists
 
 _WEIGHTS = {
     "os": 30.0,
@@ -128,34 +127,206 @@ def _as_json(value: object) -> str:
     return value.requirement
 
 
-def layers_of(target: Target, lock: Lock) -> tuple[Layer, ...]:
-    """The layers of ``target``, whose wheels ``lock`` holds, in the order of the Dockerfile."""
-    groups = wheel_groups(target, lock)
-    early = [each for each in groups if each.group in ("cann", "torch", "torch_npu")]
-    last = [each for each in groups if each.name == "application"]
-    built = [each for each in groups if each.group.startswith(BUILT)]
-    triton = [each for each in groups if each.group == TRITON_ASCEND]
-    placed = {each.name for each in (*early, *built, *last, *triton)}
-    between = [each for each in groups if each.name not in placed]
-    late = [name for name in target.vendor_wheels if name == TRITON_ASCEND]
-    where = _wheel_inputs(target)
+def layers_of(
+    target: Target,
+    lock: Lock,
+    groups: Sequence[WheelGroup],
+    paths: PythonPaths,
+    environment: Mapping[str, str],
+) -> tuple[Layer, ...]:
+    """The layers of ``target``, whose wheels ``lock`` holds, in the order of the Dockerfile.
+
+    ``groups`` are the wheels of each layer, and ``environment`` is the image's ENV.
+    """
+    make = _Layers(target, lock, paths)
+    late = [TRITON_ASCEND] if TRITON_ASCEND in target.vendor_wheels else []
+    early_groups = ("cann", "torch", "torch_npu")
+    early = [make.wheels(group) for group in groups if group.group in early_groups]
+    # torch would import torch_npu, which needs CANN.
+    importable = [make.wheels(group) for group in groups if group.group in ("cann", "torch")]
+    built = [group for group in groups if group.group.startswith(BUILT)]
+    others = [g for g in groups if g not in built and g.group not in early_groups]
+    last = [group for group in others if group.name == "application"]
+    triton = [group for group in others if group.group == TRITON_ASCEND]
+    between = [group for group in others if group not in last and group not in triton]
+    cann, packages = make.cann(), make.packages()
     return (
-        _system(target, lock),
-        *_python(target),
-        *_cann(target),
-        *_cann_python(target),
-        *(_wheels(target, where, each) for each in early),
-        *_vendor_wheels(target, where, (e for e in target.vendor_wheels if e not in late)),
-        *_built_wheels(target, where, lock, early, built),
-        *(_wheels(target, where, each) for each in between),
-        *_more_packages(target, lock),
-        *_hccl_test(target, lock),
-        *(_wheels(target, where, each) for each in last),
-        *_sources(target),
-        *(_wheels(target, where, each) for each in triton),
-        *_vendor_wheels(target, where, late),
-        _guard(target, lock),
+        make.system(),
+        *make.python(),
+        *cann,
+        *make.cann_python(cann),
+        *early,
+        *(make.vendor_wheel(name) for name in target.vendor_wheels if name not in late),
+        *(make.built_wheel(group, importable) for group in built),
+        *(make.wheels(group) for group in between),
+        *packages,
+        *make.hccl_test(packages, cann),
+        *(make.wheels(group) for group in last),
+        *make.sources(),
+        *(make.wheels(group) for group in triton),
+        *(make.vendor_wheel(name) for name in late),
+        make.guard(environment),
     )
+
+
+class _Layers:
+    """Makes the layers of one target from the inputs that several of them share."""
+
+    def __init__(self, target: Target, lock: Lock, paths: PythonPaths) -> None:
+        self._target, self._lock = target, lock
+        base, python = target.base, target.python
+        is_in_base = python.source is PythonSource.BASE
+        # The build stage's base, and the paths that are removed from every layer.
+        self._build = [target.build_base.image, *target.leave_out]
+        self._packages = base.distribution.first_packages(
+            own_python=is_in_base, compiler=target.flavour is not Flavour.RUNTIME
+        )
+        self._system: list[object] = [
+            *(self._build, base.image, target.platform, python.version if is_in_base else ""),
+            *(self._packages, self._recorded(SYSTEM)),
+        ]
+        self._system_components = ["base", "python"] if is_in_base else ["base"]
+        self._python = [paths.prefix, paths.interpreter, paths.site_packages, python.version]
+        self._compiled, self._sdists = paths.compiled, {*sdists(target)}
+        self._wheels = [self._build, target.machine, base.glibc, *self._python]
+
+    def _recorded(self, layer: str) -> str:
+        return self._lock.debs.digest(layer) if self._lock.debs else ""
+
+    def system(self) -> Layer:
+        return _layer(
+            *(SYSTEM, LayerKind.SYSTEM, self._system, self._system_components),
+            packages=self._packages,
+            recorded=self._recorded(SYSTEM),
+        )
+
+    def python(self) -> Iterator[Layer]:
+        if archive := self._target.artifacts.get("python"):
+            inputs = [self._build, archive.name, archive.sha256]
+            yield _layer(
+                *("python", LayerKind.PYTHON, inputs, ["python"]), artifact="python", file=archive
+            )
+
+    def cann(self) -> list[Layer]:
+        """Toolkit, kernels and NNAL, in the vendor's order, each installed on the one before.
+
+        For several chips of a release NNAL's step runs again, and gives a layer with the same
+        digest.
+        """
+        target = self._target
+        inputs: list[object] = [self._build, target.platform]
+        inputs += ["emulated"] if target.emulated else []
+        layers: list[Layer] = []
+        after = "installer"
+        releases = {"toolkit": target.cann, "kernels": target.kernels, "nnal": target.nnal}
+        for name, release in releases.items():
+            if file := target.artifacts.get(name):
+                source = [file.name, file.sha256]
+                if target.vendor_image:
+                    source = [target.vendor_image.rpartition("@")[2]]
+                inputs = [*inputs, release.version, *source]
+                components = [*(layer.name for layer in layers), name]
+                more = {"stage": f"layer-{name}", "artifact": name, "file": file, "after": after}
+                layers.append(_layer(name, LayerKind.CANN, inputs, components, **more))
+                after = name if target.emulated else f"layer-{name}"
+        return layers
+
+    def cann_python(self, cann: Sequence[Layer]) -> Iterator[Layer]:
+        """CANN's Python files, compiled: images with different Pythons share all else of CANN."""
+        if self._compiled:
+            inputs = [*cann[-1].inputs, self._target.python.version]
+            components = ["base", "python", *(layer.name for layer in cann)]
+            yield _layer("cann-python", LayerKind.CANN_PYTHON, inputs, components)
+
+    def wheels(self, group: WheelGroup) -> Layer:
+        # A target without an application can have its own requirements.
+        application = self._target.application
+        own = application.component if application else "requirements"
+        component = {"cann": "toolkit", "application": own}.get(group.group, group.group)
+        plugin = self._has_plugin(group.name)
+        return _layer(
+            f"wheels-{group.name}",
+            LayerKind.WHEELS,
+            [*self._wheels, group.wheels, plugin],
+            _wheel_components(component, plugin=plugin),
+            wheels=group.wheels,
+            sdists=tuple(wheel.name for wheel in group.wheels if wheel.name in self._sdists),
+            plugin=plugin,
+        )
+
+    def vendor_wheel(self, component: str) -> Layer:
+        file, plugin = self._target.artifacts[component], self._has_plugin(component)
+        return _layer(
+            f"wheels-vendor-{component}",
+            LayerKind.VENDOR_WHEEL,
+            [*self._wheels, file.name, file.sha256, plugin],
+            _wheel_components(component, plugin=plugin),
+            artifact=component,
+            file=file,
+            plugin=plugin,
+        )
+
+    def built_wheel(self, group: WheelGroup, importable: Sequence[Layer]) -> Layer:
+        """A wheel that is built where those of ``importable`` can be imported."""
+        component = group.group.removeprefix(BUILT)
+        built = self._target.built_wheels[component]
+        plugin = self._has_plugin(component)
+        lock = self._lock.build
+        needed = [lock.wheels if lock else (), *((e.name, e.inputs) for e in importable)]
+        made = [group.wheels, dict(built.environment), built.local, plugin]
+        return _layer(
+            f"wheels-{group.name}",
+            LayerKind.BUILT_WHEEL,
+            [self._system, self._wheels, made, needed],
+            [*_wheel_components(component, plugin=plugin), "toolkit", "torch"],
+            wheels=group.wheels,
+            built=built,
+            importable=("build-requirements", *(layer.stage for layer in importable)),
+            plugin=plugin,
+        )
+
+    def _has_plugin(self, component: str) -> bool:
+        return component == "deepspeed" and self._target.deepspeed_plugin is not None
+
+    def packages(self) -> list[Layer]:
+        """One layer, because it has the package manager's list of all that is installed."""
+        target, application = self._target, self._target.application
+        wanted: dict[str, tuple[str, ...]] = {HCCL_TEST: (MPI,)} if target.hccl_test else {}
+        if application and application.packages:
+            wanted[application.component] = application.packages
+        if not wanted:
+            return []
+        packages = target.base.distribution.packages_for(*sum(wanted.values(), ()))
+        name = f"packages-{HCCL_TEST}" if [*wanted] == [HCCL_TEST] else "packages-application"
+        recorded = self._recorded(name)
+        inputs = [*self._system, packages, recorded]
+        components = [*self._system_components, *wanted]
+        more = {"packages": packages, "recorded": recorded}
+        return [_layer(name, LayerKind.PACKAGES, inputs, components, **more)]
+
+    def hccl_test(self, packages: Sequence[Layer], cann: Sequence[Layer]) -> Iterator[Layer]:
+        if self._target.hccl_test:
+            [mpi], [toolkit, *_] = packages, cann
+            inputs = [mpi.inputs, toolkit.inputs]
+            components = [HCCL_TEST, "toolkit", *self._system_components]
+            yield _layer(HCCL_TEST, LayerKind.HCCL_TEST, inputs, components, after=mpi.stage)
+
+    def sources(self) -> Iterator[Layer]:
+        # Sources are equal for every machine and every glibc.
+        application = self._target.application
+        for source in application.sources if application else ():
+            assert application
+            inputs = [self._build, *self._python, source.file.name, source.file.sha256]
+            components = ["python", application.component]
+            more = {"artifact": source.folder, "file": source.file}
+            yield _layer(f"source-{source.folder}", LayerKind.SOURCE, inputs, components, **more)
+
+    def guard(self, environment: Mapping[str, str]) -> Layer:
+        """The layer that describes the image; it changes with every component."""
+        target = self._target
+        described = [target.id, target.platform, target.chip, target.components, self._lock.digest]
+        inputs = [self._build, *described, environment]
+        return _layer("guard", LayerKind.GUARD, inputs, _components_of(target))
 
 
 def _layer(
@@ -170,202 +341,11 @@ def _layer(
     )
 
 
-def _system(target: Target, lock: Lock) -> Layer:
-    more = {"packages": _system_packages(target), "recorded": _recorded(lock, SYSTEM)}
-    inputs, components = _system_inputs(target, lock), _system_components(target)
-    return _layer(SYSTEM, LayerKind.SYSTEM, inputs, components, **more)
-
-
-def _more_packages(target: Target, lock: Lock) -> Iterable[Layer]:
-    """One layer, because each has the package manager's list of all that is installed."""
-    if wanted := _wanted_packages(target):
-        packages = target.base.distribution.packages_for(*sum(wanted.values(), ()))
-        name = f"packages-{HCCL_TEST}" if [*wanted] == [HCCL_TEST] else "packages-application"
-        recorded = _recorded(lock, name)
-        inputs = [*_system_inputs(target, lock), packages, recorded]
-        components = [*_system_components(target), *wanted]
-        more = {"packages": packages, "recorded": recorded}
-        yield _layer(name, LayerKind.PACKAGES, inputs, components, **more)
-
-
-def _recorded(lock: Lock, layer: str) -> str:
-    return lock.debs.digest(layer) if lock.debs else ""
-
-
-def _hccl_test(target: Target, lock: Lock) -> Iterable[Layer]:
-    if target.hccl_test:
-        [mpi], [toolkit, *_] = _more_packages(target, lock), _cann(target)
-        inputs, components = [mpi.inputs, toolkit.inputs], [HCCL_TEST, "toolkit"]
-        components += _system_components(target)
-        yield _layer(HCCL_TEST, LayerKind.HCCL_TEST, inputs, components, after=mpi.stage)
-
-
-def _python(target: Target) -> Iterable[Layer]:
-    if archive := target.artifacts.get("python"):
-        inputs = [_build_inputs(target), archive.name, archive.sha256]
-        name = "python"
-        yield _layer(name, LayerKind.PYTHON, inputs, [name], artifact=name, file=archive)
-
-
-def _cann(target: Target) -> Iterable[Layer]:
-    """Toolkit, kernels and NNAL, in the vendor's order. Each is installed on top of the one before.
-
-    For several chips of a release NNAL's step runs again, and gives a layer with the same digest.
-    """
-    inputs: list[object] = [_build_inputs(target), target.platform]
-    inputs += ["emulated"] if target.emulated else []
-    components: list[str] = []
-    after = "installer"
-    releases = {"toolkit": target.cann, "kernels": target.kernels, "nnal": target.nnal}
-    for name, release in releases.items():
-        if file := target.artifacts.get(name):
-            source = [file.name, file.sha256]
-            if target.vendor_image:
-                source = [target.vendor_image.rpartition("@")[2]]
-            inputs = [*inputs, release.version, *source]
-            components = [*components, name]
-            more = {"stage": f"layer-{name}", "artifact": name, "file": file, "after": after}
-            yield _layer(name, LayerKind.CANN, inputs, components, **more)
-            after = name if target.emulated else f"layer-{name}"
-
-
-def _cann_python(target: Target) -> Iterable[Layer]:
-    """CANN's Python files, compiled: images with different Pythons share all else of CANN."""
-    if compiled_folders(target):
-        *_, last = _cann(target)
-        inputs = [*last.inputs, target.python.version]
-        components = ["base", "python", *(each.name for each in _cann(target))]
-        yield _layer("cann-python", LayerKind.CANN_PYTHON, inputs, components)
-
-
-def _wheel_inputs(target: Target) -> Sequence[object]:
-    """Inputs of every layer of wheels: where they are installed."""
-    paths = [*interpreter_paths(target).values()]
-    where = [target.machine, target.base.glibc, *paths, target.python.version]
-    return [_build_inputs(target), *where]
-
-
 def _wheel_components(component: str, *, plugin: bool) -> list[str]:
     return ["base", "python", component, *(["deepspeed_plugin"] if plugin else [])]
 
 
-def _wheels(target: Target, where: Sequence[object], group: WheelGroup) -> Layer:
-    # A target without an application can have its own requirements.
-    own = target.application.component if target.application else "requirements"
-    component = {"cann": "toolkit", "application": own}.get(group.group, group.group)
-    plugin = group.name == "deepspeed" and target.deepspeed_plugin is not None
-    built = sdists(target)
-    return _layer(
-        f"wheels-{group.name}",
-        LayerKind.WHEELS,
-        [*where, group.wheels, plugin],
-        _wheel_components(component, plugin=plugin),
-        wheels=group.wheels,
-        sdists=tuple(wheel.name for wheel in group.wheels if wheel.name in built),
-        plugin=plugin,
-    )
-
-
-def _vendor_wheels(
-    target: Target, where: Sequence[object], names: Iterable[str]
-) -> Iterable[Layer]:
-    for component in names:
-        file = target.artifacts[component]
-        plugin = component == "deepspeed" and target.deepspeed_plugin is not None
-        inputs = [*where, file.name, file.sha256, plugin]
-        components = _wheel_components(component, plugin=plugin)
-        more = {"artifact": component, "file": file, "plugin": plugin}
-        name = f"wheels-vendor-{component}"
-        yield _layer(name, LayerKind.VENDOR_WHEEL, inputs, components, **more)
-
-
-def _built_wheels(
-    target: Target,
-    where: Sequence[object],
-    lock: Lock,
-    early: Iterable[WheelGroup],
-    groups: Sequence[WheelGroup],
-) -> Iterable[Layer]:
-    """The wheels of ``groups``, which are built where those of ``early`` are importable."""
-    if not groups:
-        return
-    # torch would import torch_npu, which needs CANN.
-    importable = [_wheels(target, where, each) for each in early if each.group != "torch_npu"]
-    needed = [lock.build.wheels if lock.build else (), *((e.name, e.inputs) for e in importable)]
-    for group in groups:
-        component = group.group.removeprefix(BUILT)
-        built = target.built_wheels[component]
-        plugin = component == "deepspeed" and target.deepspeed_plugin is not None
-        made = [group.wheels, dict(built.environment), built.local, plugin]
-        yield _layer(
-            f"wheels-{group.name}",
-            LayerKind.BUILT_WHEEL,
-            [_system_inputs(target, lock), where, made, needed],
-            [*_wheel_components(component, plugin=plugin), "toolkit", "torch"],
-            wheels=group.wheels,
-            built=built,
-            importable=("build-requirements", *(each.stage for each in importable)),
-            plugin=plugin,
-        )
-
-
-def _sources(target: Target) -> Iterable[Layer]:
-    # Sources are equal for every machine and every glibc.
-    python = [*interpreter_paths(target).values(), target.python.version]
-    for source in target.application.sources if target.application else ():
-        assert target.application
-        inputs = [_build_inputs(target), *python, source.file.name, source.file.sha256]
-        components = ["python", target.application.component]
-        more = {"artifact": source.folder, "file": source.file}
-        yield _layer(f"source-{source.folder}", LayerKind.SOURCE, inputs, components, **more)
-
-
-def _guard(target: Target, lock: Lock) -> Layer:
-    """The layer that describes the image; it changes with every component."""
-    described = [target.id, target.platform, target.chip, target.components, lock.digest]
-    inputs = [_build_inputs(target), *described, full_environment(target)]
-    return _layer("guard", LayerKind.GUARD, inputs, _components_of(target))
-
-
-def _build_inputs(target: Target) -> list[str]:
-    """Inputs of every layer: the build stage's base, and the paths that all layers leave out."""
-    return [target.build_base.image, *target.leave_out]
-
-
-def _uses_base_python(target: Target) -> bool:
-    """Whether the interpreter is the base's own."""
-    return target.python.source is PythonSource.BASE
-
-
-def _system_packages(target: Target) -> tuple[str, ...]:
-    """The packages of the first layer."""
-    own, compiler = _uses_base_python(target), target.flavour is not Flavour.RUNTIME
-    return target.base.distribution.first_packages(own_python=own, compiler=compiler)
-
-
-def _system_inputs(target: Target, lock: Lock) -> list[object]:
-    """All that the first layer depends on."""
-    version = target.python.version if _uses_base_python(target) else ""
-    where = [_build_inputs(target), target.base.image, target.platform, version]
-    return [*where, _system_packages(target), _recorded(lock, SYSTEM)]
-
-
-def _system_components(target: Target) -> list[str]:
-    """The components that the first layer has."""
-    return ["base", *(["python"] if _uses_base_python(target) else [])]
-
-
-def _wanted_packages(target: Target) -> dict[str, tuple[str, ...]]:
-    """Component to what it asks for beside the first layer's packages."""
-    wanted: dict[str, tuple[str, ...]] = {HCCL_TEST: (MPI,)} if target.hccl_test else {}
-    application = target.application
-    if application and application.packages:
-        wanted[application.component] = application.packages
-    return wanted
-
-
 def _components_of(target: Target) -> set[str]:
-    """The names of the components of ``target``."""
     own = [] if target.application else ["requirements"]
     return {*target.components, "pip", "py-spy", *(own if target.requirements else [])}
 
@@ -405,74 +385,3 @@ def shared(layers: Mapping[str, Sequence[Layer]]) -> tuple[SharedLayer, ...]:
         for identity, names in users.items()
         if len(names) > 1
     )
-
-
-_OWN_LAYER: Mapping[str, frozenset[str]] = {
-    "torch": frozenset({"torch"}),
-    "torch_npu": frozenset({"torch-npu"}),
-    "deepspeed": frozenset({"deepspeed"}),
-    "ray": frozenset({"ray"}),
-    TRITON_ASCEND: frozenset({"triton-ascend"}),
-    "application": frozenset(
-        {
-            *("fonttools", "jieba", "matplotlib", "mindspore", "opencv-python-headless", "pandas"),
-            *("pillow", "pyarrow", "transformers"),
-        }
-    ),
-}
-"""Group to the wheels that have their own layer: the components themselves, and wheels of 20 MB or
-more that several applications need. Targets with different wheels still share these layers."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WheelGroup:
-    """The wheels of one layer: ``name`` is the layer's, ``group`` the requirement group's."""
-
-    name: str
-    group: str
-    wheels: tuple[LockedWheel, ...]
-
-
-def wheel_groups(target: Target, lock: Lock) -> tuple[WheelGroup, ...]:
-    """The wheels of each layer, in the order of the image.
-
-    A wheel that several groups need is in the first of them.
-    """
-    children: dict[str, list[str]] = defaultdict(list)
-    roots: dict[str, list[str]] = defaultdict(list)
-    for wheel in lock.wheels:
-        for parent in wheel.parents:
-            children[parent].append(wheel.name)
-        for group in wheel.groups:
-            roots[group].append(wheel.name)
-    left = {**lock.by_name}
-    found: list[WheelGroup] = []
-    for group in requirement_groups(target):
-        taken: dict[str, LockedWheel] = {}
-        waiting = [*roots.get(group, ())]
-        while waiting:
-            name = waiting.pop()
-            # What an earlier group has taken, it has taken with all that this needs.
-            if name in left:
-                taken[name] = left.pop(name)
-                waiting += children.get(name, ())
-        found += _divided(group, [taken[name] for name in sorted(taken)])
-    return tuple(found)
-
-
-def _divided(group: str, wheels: Sequence[LockedWheel]) -> Sequence[WheelGroup]:
-    """The layers of one group. The last one has the wheels that change with every lock.
-
-    That of triton-ascend is after its requirements: up to 3.2.1 it replaces files of triton.
-    """
-    apart = _OWN_LAYER.get(group, frozenset())
-    own = [wheel for wheel in wheels if wheel.name in apart]
-    rest = tuple(wheel for wheel in wheels if wheel.name not in apart)
-    names = {wheel.name: wheel.name.replace("-", "_") for wheel in own}
-    alone = [WheelGroup(name=names[each.name], group=group, wheels=(each,)) for each in own]
-    if not rest:
-        return alone
-    # torch itself may be a file of the vendor's, with a layer of its own.
-    name = f"{group}-deps" if group in (*names.values(), "torch") else group
-    others = WheelGroup(name=name, group=group, wheels=rest)
-    return [others, *alone] if group == TRITON_ASCEND else [*alone, others]

@@ -8,90 +8,48 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
-
-from cannery.common.bases import Base, FoundBase, Origin, PythonSource
-from cannery.common.model import EXTRAS, Target
+from cannery.common.bases import Base, FoundBase, Origin
 from cannery.common.outside import parse_json
-from cannery.common.specifiers import applies, normal_name, parse_requirements
+from cannery.common.specifiers import normal_name, parse_requirements
 from cannery.image.content_key import short_key
-from cannery.image.environment import ASCEND, image_environment, toolkit_home
-from cannery.lock.lock_file import Lock
-from cannery.lock.requirements import SETUPTOOLS, overrides
-
-_SETUPTOOLS = SETUPTOOLS.removeprefix("setuptools")
+from cannery.image.environment import image_environment, toolkit_home
+from cannery.image.plan import ImagePlan
+from cannery.lock.requirements import overrides
 
 
-@dataclass(frozen=True, kw_only=True)
-class Held:
-    """A version that a later ``pip install`` must not change.
-
-    ``requirement`` is as in ``torch==2.3.1`` or ``setuptools<81``. ``reason`` is a comment in
-    constraints.txt.
-    """
-
-    name: str
-    requirement: str
-    reason: str
-
-
-def interpreter_paths(target: Target) -> dict[str, str]:
-    """The paths of the image's interpreter, of its prefix and of its site-packages."""
-    minor = target.python.minor
-    if target.python.source is PythonSource.BASE:
-        prefix, site = "/usr", target.base.distribution.site_packages.format(minor=minor)
-    else:
-        prefix = f"/usr/local/python{minor}"
-        site = f"{prefix}/lib/python{minor}/site-packages"
-    return {"prefix": prefix, "interpreter": f"{prefix}/bin/python{minor}", "site_packages": site}
-
-
-def compiled_folders(target: Target) -> tuple[str, ...]:
-    """The folders of the image in which Python files are compiled.
-
-    CANN's are compiled into a layer of their own, because images with different Pythons share its
-    layers. None are compiled for an interpreter that the building machine cannot have from the same
-    place.
-    """
-    if target.python.source is not PythonSource.BASE or not target.base.distribution.native_python:
-        return ()
-    own = f"/usr/lib/python{target.python.minor}"
-    return own, "/usr/lib/python3", interpreter_paths(target)["site_packages"], "/opt", ASCEND
-
-
-def committed_record(
-    target: Target, lock: Lock, layers: Mapping[str, Iterable[str]]
-) -> dict[str, Any]:
-    """The content of images/ID/target.json; ``layers`` has the packages of each layer of wheels.
+def committed_record(plan: ImagePlan) -> dict[str, Any]:
+    """The content of images/ID/target.json.
 
     The program describe-image makes constraints.txt and the image's target.json from it.
     """
+    wheels = {layer.name: layer.wheels for layer in plan.layers if layer.wheels}
     return {
-        **_facts(target),
-        "layers": {name: " ".join(packages) for name, packages in layers.items()},
-        "local_versions": _local_versions(target),
-        "vendor_wheels": _vendor_versions(target),
-        "held": {each.requirement: each.reason for each in held(target, lock)},
+        **_facts(plan),
+        "layers": {name: " ".join(w.name for w in group) for name, group in wheels.items()},
+        "local_versions": plan.local_versions,
+        "vendor_wheels": _vendor_versions(plan),
+        "held": {pin.requirement: pin.reason for pin in plan.pins},
     }
 
 
-def image_record(target: Target, lock: Lock) -> dict[str, Any]:
+def image_record(plan: ImagePlan) -> dict[str, Any]:
     """The content of the target.json in the image, with which the image tests compare it."""
+    environment = image_environment(plan.target)
     return {
-        **_facts(target),
-        "wheels": installed_versions(target, lock),
-        "vendor_wheels": _vendor_versions(target),
-        "held": [each.requirement for each in held(target, lock)],
-        "environment": {k: v.strip('"') for k, v in image_environment(target).items()},
+        **_facts(plan),
+        "wheels": plan.installed,
+        "vendor_wheels": _vendor_versions(plan),
+        "held": [pin.requirement for pin in plan.pins],
+        "environment": {name: value.strip('"') for name, value in environment.items()},
     }
 
 
-def _facts(target: Target) -> dict[str, Any]:
+def _facts(plan: ImagePlan) -> dict[str, Any]:
+    target = plan.target
     return {
         "id": target.id,
         "platform": target.platform,
@@ -101,84 +59,13 @@ def _facts(target: Target) -> dict[str, Any]:
         "components": target.components,
         "cxx_abi": target.cxx_abi,
         "toolkit_home": toolkit_home(target),
-        "overridden": [normal_name(each.name) for each in parse_requirements(overrides(target))],
-        **interpreter_paths(target),
-        "compiled": compiled_folders(target),
+        "overridden": [normal_name(r.name) for r in parse_requirements(overrides(target))],
+        **asdict(plan.python),
     }
 
 
-def _vendor_versions(target: Target) -> dict[str, str]:
-    return {name: wheel.version for name, wheel in target.vendor_wheels.items()}
-
-
-def _local_versions(target: Target) -> dict[str, str]:
-    """Package to version, of the wheels that are built: they may have a local version."""
-    return {wheel.package: wheel.installed_version for wheel in target.built_wheels.values()}
-
-
-def installed_versions(target: Target, lock: Lock) -> dict[str, str]:
-    """Package to the version in the image."""
-    return {**lock.versions, **_local_versions(target)}
-
-
-def held(target: Target, lock: Lock) -> list[Held]:
-    """The versions that later installs must keep: all that matrix.yaml specifies.
-
-    compat.yaml requires that matrix.yaml specifies each version on which a component depends.
-    """
-    versions = installed_versions(target, lock)
-    versions |= {normal_name(name): wheel.version for name, wheel in target.vendor_wheels.items()}
-    found: dict[str, Held] = {}
-
-    def hold(name: str, reason: str, bounds: str = "") -> None:
-        name = normal_name(name)
-        if name in versions:
-            new = Held(
-                name=name, requirement=name + (bounds or f"=={versions[name]}"), reason=reason
-            )
-            found[name] = _both(found[name], new, versions[name]) if name in found else new
-
-    hold("torch", f"torch_npu {target.torch_npu} is compiled for it")
-    hold("torch-npu", f"it works with torch {target.torch} and CANN {target.cann.version}")
-    hold("mindspore", f"it works with CANN {target.cann.version}")
-    hold("numpy", "compiled packages of this image were built for it")
-    hold("apex", "packages of this name in package indexes are other projects")
-    for name in ("deepspeed", *(EXTRAS[component] for component in target.extras)):
-        hold(name, "the image was tested with it")
-    for wheel in target.built_wheels.values():
-        hold(wheel.package, "it was built for this image from its sdist")
-    for requirement in parse_requirements(target.cann.requirements):
-        if requirement.specifier and applies(requirement, target):
-            hold(requirement.name, f"CANN {target.cann.version} needs {requirement}")
-    if target.torch_npu:
-        hold("setuptools", "torch_npu imports pkg_resources, which was removed in 82", _SETUPTOOLS)
-    for requirement in parse_requirements(target.requirements):
-        if requirement.specifier and applies(requirement, target):
-            named = target.application
-            by = f"{named.component} {named.version} was" if named else "the image was"
-            specified = _range(requirement, overrides(target))
-            hold(requirement.name, f"{by} tested with it", specified)
-    return [*found.values()]
-
-
-def _both(held: Held, more: Held, version: str) -> Held:
-    """What satisfies ``held`` and ``more``; a bound adds nothing to the one ``version``."""
-    exact = f"{held.name}=={version}"
-    bounds = SpecifierSet(held.requirement.removeprefix(held.name))
-    added = SpecifierSet(more.requirement.removeprefix(held.name))
-    if held.requirement == exact or {*added} <= {*bounds}:
-        return held
-    both = exact if more.requirement == exact else f"{held.name}{bounds & added}"
-    reason = held.reason if more.reason == held.reason else f"{held.reason}; {more.reason}"
-    return Held(name=held.name, requirement=both, reason=reason)
-
-
-def _range(requirement: Requirement, override: tuple[str, ...]) -> str:
-    """The range in matrix.yaml; empty, for the locked version, if an override replaces it."""
-    names = {normal_name(each.name) for each in parse_requirements(override)}
-    if requirement.extras or normal_name(requirement.name) in names:
-        return ""
-    return str(requirement.specifier)
+def _vendor_versions(plan: ImagePlan) -> dict[str, str]:
+    return {name: wheel.version for name, wheel in plan.target.vendor_wheels.items()}
 
 
 _PREFIX = "org.opencontainers.image"

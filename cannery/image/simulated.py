@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from cannery.common.model import Target
 from cannery.deploy.run_spec import DRIVER
-from cannery.image.record import interpreter_paths
+from cannery.image.environment import python_paths
 
 LABEL = "io.cannery.simulated"
 """The label that is ``true`` for simulated images, and ``false`` for others built by build.py."""
@@ -42,7 +42,7 @@ DRIVER_MARKER = f"{DRIVER}/{MARKER_FILE}"
 
 def marker_paths(target: Target, environment: Mapping[str, str]) -> tuple[str, ...]:
     """The paths of which one is in any image of ``target`` that holds whole stand-ins."""
-    site_packages = interpreter_paths(target)["site_packages"]
+    site_packages = python_paths(target).site_packages
     folders = [*homes(environment), f"{site_packages}/apex", DRIVER]
     return MARKERS, *(f"{folder}/{MARKER_FILE}" for folder in folders)
 

@@ -25,9 +25,7 @@ from cannery.common.model import Target
 from cannery.common.references import image_name
 from cannery.engine import client as engine
 from cannery.engine.images import local_images
-from cannery.image.environment import full_environment
-from cannery.image.layers import layers_of
-from cannery.image.render import NAMESPACE
+from cannery.image.plan import NAMESPACE, plan_image
 from cannery.lock.debs import FILE as DEBS_FILE
 from cannery.lock.debs import parse_debs
 from cannery.lock.lock_file import Lock, parse_lock
@@ -166,7 +164,7 @@ def _layers(project: Project, name: str, target: Target) -> list[LayerContent]:
 def layer_names(project: Project, target: Target, count: int) -> list[str]:
     """The names of ``count`` layers: those that the checkout gives them if it has as many."""
     lock = parse_lock(read_text(project.lock(target)))
-    own = [layer.name for layer in layers_of(target, lock)]
+    own = [layer.name for layer in plan_image(target, lock).layers]
     base = [f"base {number}" for number in range(1, count - len(own) + 1)]
     names = [*(["base"] if len(base) == 1 else base), *own]
     return names if len(names) == count else [f"layer {n}" for n in range(1, count + 1)]
@@ -216,6 +214,7 @@ def commit_contents(project: Project, revision: str, target_id: str) -> Contents
     folders = folders_of(commit)
     files = folders.get(folder, {})
     lock = _lock(files, f"{revision}:{folder}")
+    plan = plan_image(target, lock)
     debs = lock.debs.debs if lock.debs else {}
     programs = folders.get(CONTEXT, {})
     return Contents(
@@ -226,7 +225,7 @@ def commit_contents(project: Project, revision: str, target_id: str) -> Contents
             "wheels": {wheel.name: wheel.version for wheel in lock.wheels},
             **({"debian": {name: deb.version for name, deb in debs.items()}} if lock.debs else {}),
             "vendor": {name: file.name for name, file in target.artifacts.items()},
-            "environment": full_environment(target),
+            "environment": plan.environment,
             "rendered files": {name: _short(files[name]) for name in files if name not in _LISTED},
             "build programs": {name: _short(text) for name, text in programs.items()},
         },
@@ -234,10 +233,7 @@ def commit_contents(project: Project, revision: str, target_id: str) -> Contents
             "wheels": _committed_files(lock),
             "debian": {n: f"{deb.file} (sha256 {deb.sha256[:12]})" for n, deb in debs.items()},
         },
-        layers=[
-            LayerContent(name=layer.name, identity=layer.identity)
-            for layer in layers_of(target, lock)
-        ],
+        layers=[LayerContent(name=layer.name, identity=layer.identity) for layer in plan.layers],
     )
 
 

@@ -13,7 +13,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 
 from cannery.common.model import Target
 from cannery.fetch.needs import CANN
-from cannery.image.record import installed_versions
+from cannery.image.plan import plan_image
 from cannery.lock.debs import Deb
 from cannery.lock.lock_file import Lock
 
@@ -193,7 +193,7 @@ def wheels(
     }
 
     built = {wheel.package: wheel.requirement for wheel in target.built_wheels.values()}
-    versions = installed_versions(target, lock)
+    versions = plan_image(target, lock).installed
 
     def with_source(package: Package) -> Package:
         if package.name in vendors:

@@ -21,7 +21,7 @@ from cannery.common.process import run
 from cannery.engine import client as engine
 from cannery.image import simulated
 from cannery.image.content_key import LABEL
-from cannery.image.render import NAMESPACE
+from cannery.image.plan import NAMESPACE
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
 from cannery.publish.image_inventory import image_inventory

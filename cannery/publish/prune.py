@@ -10,7 +10,7 @@ from itertools import groupby, islice
 
 from cannery.common import console
 from cannery.common.errors import Problem, PublishError
-from cannery.image.render import NAMESPACE
+from cannery.image.plan import NAMESPACE
 from cannery.image.simulated import LABEL as SIMULATED
 from cannery.matrix.matrix import Matrix
 from cannery.publish.policy import Publishing

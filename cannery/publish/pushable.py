@@ -20,7 +20,8 @@ from cannery.engine.containers import stand_ins
 from cannery.engine.images import local_images
 from cannery.fetch.fetching import foresee
 from cannery.image.content_key import bases_of
-from cannery.image.layers import Layer, layers_of
+from cannery.image.layers import Layer
+from cannery.image.plan import plan_image
 from cannery.lock.lock_file import Lock, read_lock
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions, TransferOptions
@@ -109,7 +110,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
                 differs=bool(reasons),
                 report=report_text(project, name) if local.passed else "",
                 lock=lock,
-                layers=layers_of(target, lock),
+                layers=plan_image(target, lock).layers,
                 hashes={} if reasons else hashes,
                 bases=local.bases,
             )

@@ -23,6 +23,7 @@ from cannery.common.threads import each_in_thread
 from cannery.deploy.run_spec import RunSpec
 from cannery.engine import containers
 from cannery.engine.containers import NOT_STARTED, hardware
+from cannery.image.plan import plan_image
 from cannery.image.record import image_record
 from cannery.lock.lock_file import read_lock
 from cannery.matrix.project import Project
@@ -124,7 +125,7 @@ def checks_in(
     must = expected(project, target, kind, only)
     with tempfile.TemporaryDirectory(prefix="cannery-record-") as folder:
         record = Path(folder) / "target.json"
-        known = image_record(target, read_lock(project, target))
+        known = image_record(plan_image(target, read_lock(project, target)))
         record.write_text(json.dumps(known), encoding="utf-8")
         words += ["--record", str(record)]
         return image_tests_in(project, container, kind, words, must)

@@ -17,7 +17,7 @@ from typing import Any
 
 from cannery.common.model import Target
 from cannery.common.references import image_name
-from cannery.image.layers import layers_of
+from cannery.image.plan import plan_image
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
 
@@ -90,7 +90,7 @@ def room(folder: Path, number: int, checkout: Path) -> Iterator[Room]:
 def identities(project: Project, target: Target) -> dict[str, str]:
     """Layer to its identity as a plan has it."""
     lock = parse_lock(project.lock(target).read_text(encoding="utf-8"))
-    return {layer.name: layer.identity for layer in layers_of(target, lock)}
+    return {layer.name: layer.identity for layer in plan_image(target, lock).layers}
 
 
 def equal_layers(project: Project, one: Target, other: Target) -> set[str]:

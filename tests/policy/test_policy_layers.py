@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from cannery.common.model import Target
-from cannery.image.layers import Layer, layers_of
+from cannery.image.layers import Layer
+from cannery.image.plan import plan_image
 from cannery.lock.lock_file import read_lock
 from tests.policy.conftest import PROJECT, TARGETS
 
 
 def layers(target: Target) -> dict[str, Layer]:
     lock = read_lock(PROJECT, target)
-    return {layer.name: layer for layer in layers_of(target, lock)}
+    return {layer.name: layer for layer in plan_image(target, lock).layers}
 
 
 def stage(folder: Path, name: str) -> str:

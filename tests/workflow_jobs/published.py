@@ -9,7 +9,7 @@ import zipfile
 
 import requests
 
-from cannery.image.render import NAMESPACE
+from cannery.image.plan import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.publish.inventory import Inventory, Origin, Package
 from cannery.publish.provenance import SPDX

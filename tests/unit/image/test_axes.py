@@ -9,8 +9,9 @@ import pytest
 
 from cannery.common.bases import Base, Python, PythonSource
 from cannery.common.model import Target
-from cannery.image.layers import Layer, layers_of
-from cannery.image.record import compiled_folders, interpreter_paths
+from cannery.image.environment import python_paths
+from cannery.image.layers import Layer
+from cannery.image.plan import plan_image
 from cannery.image.render import Renderer
 from cannery.lock.lock_file import read_lock
 from cannery.matrix.distributions import load_distributions
@@ -22,7 +23,7 @@ REAL = Project(root=CHECKOUT)
 
 
 def layers(target: Target) -> dict[str, Layer]:
-    return {layer.name: layer for layer in layers_of(target, read_lock(REAL, target))}
+    return {layer.name: layer for layer in plan_image(target, read_lock(REAL, target)).layers}
 
 
 def test_chips_of_one_release_share_the_toolkit_and_all_wheels() -> None:
@@ -111,6 +112,7 @@ def test_files_are_compiled_only_where_the_machine_can_have_the_interpreter(name
     found = [t for t in REAL.matrix().targets.values() if t.base.name == name]
     own = [t for t in found if t.python.source is PythonSource.BASE]
     assert own
-    assert {compiled_folders(target) for target in own} == {()}
+    assert {python_paths(target).compiled for target in own} == {()}
     debian = REAL.matrix().targets["torch290-cann910-910b-debian13-py313"]
-    assert interpreter_paths(debian)["site_packages"] in compiled_folders(debian)
+    paths = python_paths(debian)
+    assert paths.site_packages in paths.compiled

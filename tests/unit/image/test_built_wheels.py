@@ -13,7 +13,8 @@ from cannery.common.errors import MatrixError
 from cannery.common.model import Application, Target
 from cannery.fetch.needs import needed_files
 from cannery.image.content_key import KeyInputs, context_files
-from cannery.image.layers import Layer, LayerKind, layers_of
+from cannery.image.layers import Layer, LayerKind
+from cannery.image.plan import plan_image
 from cannery.image.render import Renderer
 from cannery.lock.lock_file import read_lock
 from tests.unit.applications import rendered, stage
@@ -34,7 +35,7 @@ def served(checkout: Checkout) -> Target:
 
 
 def built_layer(checkout: Checkout, target: Target) -> Layer:
-    found = layers_of(target, read_lock(checkout.project, target))
+    found = plan_image(target, read_lock(checkout.project, target)).layers
     [layer] = [each for each in found if each.kind is LayerKind.BUILT_WHEEL]
     return layer
 
@@ -45,7 +46,7 @@ def test_its_layer_is_beside_those_of_vendors(checkout: Checkout) -> None:
     assert [wheel.name for wheel in layer.wheels] == ["serve-npu"]
     assert {"serve_npu", "torch", "python", "base"} <= layer.components
     lock = read_lock(checkout.project, served(checkout))
-    names = [each.name for each in layers_of(served(checkout), lock)]
+    names = [each.name for each in plan_image(served(checkout), lock).layers]
     assert names.index("wheels-torch_npu") < names.index(layer.name) < names.index("wheels-pip")
 
 

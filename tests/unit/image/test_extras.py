@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from cannery.common.model import EXTRAS, Target
 from cannery.common.wheels import VendorWheel
-from cannery.image.layers import layers_of
-from cannery.image.record import held
+from cannery.image.plan import plan_image
 from cannery.lock.lock_file import INPUTS, Lock, parse_lock
 from cannery.lock.requirements import inputs_digest, requirement_groups
 from tests.unit.matrices import Checkout, lock_for, locked
@@ -35,7 +34,7 @@ def lock_of(target: Target, *more: str) -> Lock:
 
 
 def names(target: Target, lock: Lock) -> list[str]:
-    return [layer.name for layer in layers_of(target, lock)]
+    return [layer.name for layer in plan_image(target, lock).layers]
 
 
 def test_each_has_a_group_and_a_layer(checkout: Checkout) -> None:
@@ -57,7 +56,7 @@ def test_triton_ascend_is_the_last_wheel(checkout: Checkout) -> None:
 def test_triton_is_installed_before_the_triton_ascend_that_requires_it(checkout: Checkout) -> None:
     target = with_extras(checkout, "triton_ascend")
     lock = lock_of(target, locked("triton==3.5.0", "triton-ascend"))
-    last = layers_of(target, lock)[-3:]
+    last = plan_image(target, lock).layers[-3:]
     assert [layer.name for layer in last] == [
         *("wheels-triton_ascend-deps", "wheels-triton_ascend", "guard"),
     ]
@@ -75,6 +74,6 @@ def test_a_file_of_triton_ascend_is_last_too(checkout: Checkout) -> None:
 
 def test_later_installs_keep_them(checkout: Checkout) -> None:
     target = with_extras(checkout, "torchvision", "ray")
-    found = {each.name: each.requirement for each in held(target, lock_of(target))}
+    found = {each.name: each.requirement for each in plan_image(target, lock_of(target)).pins}
     assert found["torchvision"] == "torchvision==1.0.0"
     assert found["ray"] == f"ray=={VERSIONS['ray']}"

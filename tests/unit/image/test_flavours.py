@@ -10,7 +10,7 @@ import pytest
 
 from cannery.common.errors import MatrixError
 from cannery.common.model import Flavour
-from cannery.image.layers import layers_of
+from cannery.image.plan import plan_image
 from cannery.image.render import Renderer
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.distributions import load_distributions
@@ -37,7 +37,7 @@ def test_all_other_layers_are_those_of_the_sister(tmp_path: Path) -> None:
     devel = load(tmp_path).targets["full"]
     runtime = replace(devel, without_compiler=True)
     lock = parse_lock(lock_for(devel))
-    pairs = zip(layers_of(devel, lock), layers_of(runtime, lock), strict=True)
+    pairs = zip(plan_image(devel, lock).layers, plan_image(runtime, lock).layers, strict=True)
     assert [one.name for one, other in pairs if one.identity != other.identity] == ["os"]
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
-from cannery.image.layers import Layer, LayerKind, layers_of
+from cannery.image.layers import Layer, LayerKind
+from cannery.image.plan import plan_image
 from cannery.image.render import Renderer
 from cannery.lock.lock_file import read_lock
 from cannery.matrix.distributions import load_distributions
@@ -29,7 +30,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 def layers(checkout: Checkout, target: Target) -> dict[str, Layer]:
-    found = layers_of(target, read_lock(checkout.project, target))
+    found = plan_image(target, read_lock(checkout.project, target)).layers
     return {each.name: each for each in found}
 
 

@@ -9,7 +9,8 @@ import pytest
 from cannery.building.plan import change_of
 from cannery.common.errors import UsageError
 from cannery.common.model import Target
-from cannery.image.layers import Layer, components_named, layers_of, shared
+from cannery.image.layers import Layer, components_named, shared
+from cannery.image.plan import plan_image
 from cannery.image.render import Renderer
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
@@ -21,7 +22,7 @@ REAL = Project(root=CHECKOUT)
 
 def layers(checkout: Checkout, target: Target) -> dict[str, Layer]:
     lock = parse_lock(checkout.project.lock(target).read_text(encoding="utf-8"))
-    return {layer.name: layer for layer in layers_of(target, lock)}
+    return {layer.name: layer for layer in plan_image(target, lock).layers}
 
 
 @pytest.mark.parametrize("target", REAL.matrix().targets.values(), ids=lambda target: target.id)

@@ -11,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from cannery.common.model import Target
-from cannery.image.record import held
+from cannery.image.plan import plan_image
 from cannery.lock.lock_file import parse_lock
 from tests.unit.matrices import load, locked
 
@@ -22,7 +22,7 @@ def lines(target: Target, *requirements: str) -> dict[str, str]:
     """Package to its requirement."""
     changed = replace(target, requirements=requirements)
     lock = parse_lock("".join(locked(each, "-r application.in") for each in PACKAGES))
-    found = [each.requirement for each in held(changed, lock)]
+    found = [each.requirement for each in plan_image(changed, lock).pins]
     assert len({Requirement(each).name for each in found}) == len(found)
     return {Requirement(each).name: each for each in found}
 
@@ -60,7 +60,8 @@ def test_a_bound_does_not_loosen_a_version_that_is_held(full: Target) -> None:
 
 def test_all_reasons_are_said(full: Target) -> None:
     changed = replace(full, requirements=("setuptools>=60",))
-    found = {each.name: each for each in held(changed, parse_lock(locked(PACKAGES[-1], "-r x.in")))}
+    lock = parse_lock(locked(PACKAGES[-1], "-r x.in"))
+    found = {each.name: each for each in plan_image(changed, lock).pins}
     assert Requirement(found["setuptools"].requirement).specifier == "<81,>=60"
     assert found["setuptools"].reason == (
         "torch_npu imports pkg_resources, which was removed in 82; the image was tested with it"

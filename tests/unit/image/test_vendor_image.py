@@ -16,7 +16,7 @@ from cannery.common.sources import Address, CannSource
 from cannery.fetch.needs import cann_files, needed_files
 from cannery.image.bake_file import Caches, ImageBuild, bake_file, stage_file
 from cannery.image.content_key import KeyInputs
-from cannery.image.layers import layers_of
+from cannery.image.plan import plan_image
 from cannery.image.vendor_image import (
     FACTS_STAGE,
     VendorFacts,
@@ -210,7 +210,7 @@ def test_cann_s_files_are_not_needed_and_its_layers_are_others() -> None:
     assert own == {"toolkit", "kernels", "nnal"}
     assert not needed_files(taken, simulate=True, with_cann=True).keys() & own
     lock = parse_lock("")
-    pairs = zip(layers_of(PLAIN, lock), layers_of(taken, lock), strict=True)
+    pairs = zip(plan_image(PLAIN, lock).layers, plan_image(taken, lock).layers, strict=True)
     differing = {one.name for one, other in pairs if one.identity != other.identity}
     assert differing == own | {"cann-python"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
-from cannery.image.layers import wheel_groups
+from cannery.image.wheel_groups import wheel_groups
 from cannery.lock.lock_file import INPUTS, Lock, LockedFile, check_lock, parse_lock, with_files
 from cannery.lock.requirements import inputs_digest, requirement_groups
 from tests.unit.applications import stacked_checkout

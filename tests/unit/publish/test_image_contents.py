@@ -10,7 +10,7 @@ import pytest
 
 from cannery.common.errors import CanneryError, EngineError, FileError, UsageError
 from cannery.engine.images import LocalImage
-from cannery.image.layers import layers_of
+from cannery.image.plan import plan_image
 from cannery.lock.lock_file import parse_lock
 from cannery.publish import image_contents
 from cannery.publish.difference import SideKind
@@ -84,7 +84,7 @@ def test_layers_have_the_names_of_the_checkout(
     engine.images["cannery:full"] = IMAGE
     target = checkout.target()
     lock = parse_lock(checkout.project.lock(target).read_text(encoding="utf-8"))
-    own = [layer.name for layer in layers_of(target, lock)]
+    own = [layer.name for layer in plan_image(target, lock).layers]
     engine.layers = bases + len(own)
     names = [layer.name for layer in read_contents(checkout.project, "cannery:full").layers]
     assert names == [*first, *own]

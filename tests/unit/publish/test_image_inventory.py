@@ -16,7 +16,8 @@ import pytest
 
 from cannery.common.errors import EngineError
 from cannery.common.model import Target
-from cannery.image.record import image_record, interpreter_paths
+from cannery.image.plan import plan_image
+from cannery.image.record import image_record
 from cannery.lock.debs import DEBS
 from cannery.lock.lock_file import parse_lock
 from cannery.publish.image_inventory import INSTALLED, RPMS, image_inventory
@@ -68,8 +69,8 @@ def target(checkout: Checkout) -> Target:
 @pytest.fixture
 def image(target: Target, monkeypatch: pytest.MonkeyPatch) -> Image:
     lock = parse_lock(lock_for(target))
-    record = image_record(target, lock)
-    site = interpreter_paths(target)["site_packages"]
+    plan = plan_image(target, lock)
+    record, site = image_record(plan), plan.python.site_packages
     apex = "Metadata-Version: 2.1\nName: apex\nVersion: 0.1\nLicense: Apache-2.0\n"
     files = {
         RECORD: json.dumps(record),
