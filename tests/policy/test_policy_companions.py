@@ -56,16 +56,22 @@ def test_the_pinned_doctor_is_the_one_that_was_recorded() -> None:
     assert f'"{said.stdout.split()[1]}"' in text
 
 
+def contents(program: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(program) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def test_the_pinned_doctor_is_packed_as_the_doctor_is(tmp_path: Path) -> None:
-    """Unpacked and packed again it is the same; that the source is newer is only noted."""
+    """Unpacked and packed again it has the same files; that the source is newer is only noted."""
     with zipfile.ZipFile(PINNED) as archive:
         archive.extractall(tmp_path / "pinned")
     pack: list[str | Path] = [sys.executable, PACKAGE / "tools" / "pack.py"]
     again = tmp_path / "ascend-doctor"
     subprocess.run([*pack, tmp_path / "pinned" / "ascend_doctor", again], check=True)
-    assert again.read_bytes() == PINNED.read_bytes()
+    # Another release of zlib may make other bytes of the same files.
+    assert contents(again) == contents(PINNED)
     subprocess.run([*pack, PACKAGE / "ascend_doctor", again], check=True)
-    if again.read_bytes() != PINNED.read_bytes():
+    if contents(again) != contents(PINNED):
         print("The doctor of images is older than its source: nox -s doctor -- -s pack")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often ``ascend-doctor --log`` is right: over the cases in ``cases/``, a table by group.
+"""How often ``ascend-doctor --log`` is right: over the cases of log_cases, a table by group.
 
 ``python tests/score.py`` prints the table, ``--list`` the cases that were not right as well. Of the
 group ``closed`` only counts are told, here and in the tests: who works on the reader does not look
@@ -14,6 +14,7 @@ import io
 import json
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -24,9 +25,8 @@ if str(PACKAGE) not in sys.path:
     sys.path.insert(0, str(PACKAGE))
 
 from ascend_doctor.command import main as doctor  # noqa: E402
+from tests.log_cases import GROUPS, Case, cases  # noqa: E402
 
-CASES = PACKAGE / "tests" / "cases"
-GROUPS = ("open", "closed", "own", "shared")
 CLOSED = "closed"
 HONEST = {"exception", "code", "code-unknown", "inner", "error-line"}
 """Roots that say that the cause is unknown: neither right nor wrong, unless a case asks for one."""
@@ -34,17 +34,6 @@ NOTE_ONLY = {"preload-missing"}
 """Causes that do no harm: a note is all that they may raise."""
 
 Document = dict[str, Any]
-
-
-class Case(NamedTuple):
-    """A log, and the right answer."""
-
-    group: str
-    name: str
-    kind: str
-    causes: frozenset[str]
-    first_rank: int | None
-    log: Path
 
 
 class Verdict(NamedTuple):
@@ -55,27 +44,6 @@ class Verdict(NamedTuple):
     """right, wrong, silent or broken; for healthy logs quiet, alarm or broken."""
     said: str
     rank_right: bool | None
-
-
-def cases() -> list[Case]:
-    """All cases, in the order of their groups and names."""
-    found = []
-    for group in GROUPS:
-        for path in sorted((CASES / group).glob("*.json")):
-            label = json.loads(path.read_text(encoding="utf-8"))
-            found.append(
-                Case(
-                    group=group,
-                    name=path.stem,
-                    kind=label["kind"],
-                    causes=frozenset([label["cause"], *label.get("accept", [])])
-                    if label["cause"]
-                    else frozenset(),
-                    first_rank=label["first_rank"],
-                    log=path.with_suffix(".log"),
-                )
-            )
-    return found
 
 
 def in_process(log: Path) -> Document:
@@ -133,11 +101,12 @@ def judge(case: Case, document: Document) -> Verdict:
 def judge_all(run: Callable[[Path], Document] = in_process) -> list[Verdict]:
     """The verdicts on all cases. What is no document or raises is "broken"."""
     verdicts = []
-    for case in cases():
-        try:
-            verdicts.append(judge(case, run(case.log)))
-        except Exception as error:  # noqa: BLE001 - any failure of the doctor is a verdict
-            verdicts.append(Verdict(case, "broken", type(error).__name__, None))
+    with tempfile.TemporaryDirectory() as folder:
+        for case in cases():
+            try:
+                verdicts.append(judge(case, run(case.write(Path(folder)))))
+            except Exception as error:  # noqa: BLE001 - any failure of the doctor is a verdict
+                verdicts.append(Verdict(case, "broken", type(error).__name__, None))
     return verdicts
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from ascend_doctor.smoke.model import to_json
+from tests.log_cases import case_log
 from tests.pythons import REQUIRED, interpreter
 from tests.ranktable.tables import conf
 from tests.smoke.smokes import document_of, good_items
@@ -24,7 +25,6 @@ from tests.training.training_logs import LOSSES, hf_trainer, megatron, written
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.7", "3.9", "3.11", "3.13")
-CASE = ROOT / "tests" / "cases" / "own" / "ranks-03.log"
 
 Program = Callable[..., tuple[int, str]]
 
@@ -84,11 +84,11 @@ def installed(python: str, built: Path, folder: Path) -> str:
     return str(folder / "bin" / "ascend-doctor")
 
 
-def test_a_host_and_a_log(program: Program) -> None:
+def test_a_host_and_a_log(program: Program, tmp_path: Path) -> None:
     code, said = program("check", "--json")
     assert code in (0, 1, 8)
     assert {"check-failed"}.isdisjoint(each["id"] for each in json.loads(said)["findings"])
-    code, said = program("--log", CASE)
+    code, said = program("--log", case_log("own", "ranks-03", tmp_path))
     assert code == 8
     assert "log:    " in said
     code, said = program("explain", "507018")

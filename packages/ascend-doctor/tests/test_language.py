@@ -18,9 +18,9 @@ from ascend_doctor.log_report import VERSIONS, cause_document
 from ascend_doctor.report import paragraph
 from ascend_doctor.table import load_table
 from tests.hosts import SimulatedHost, run_doctor
+from tests.log_cases import case_log
 
 FOLDER = Path(language.__file__).parent
-CASE = str(Path(__file__).parent / "cases" / "shared" / "13-opp-kernel-missing.log")
 TABLES = ("causes", "findings")
 
 
@@ -62,13 +62,16 @@ def test_codes_and_variables_stay(table: str) -> None:
                 assert word in whole, (name, word)
 
 
-def test_a_chinese_locale(chinese: None, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--log", CASE]) == 8
+def test_a_chinese_locale(
+    chinese: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = case_log("shared", "13-opp-kernel-missing", tmp_path)
+    assert main(["--log", log]) == 8
     said = capsys.readouterr().out
     assert said.startswith("错误: CANN 找不到某个算子的 kernel")
     assert "[kernels-missing]" in said
     assert "处理:" in said
-    assert main(["--log", CASE, "--json"]) == 8
+    assert main(["--log", log, "--json"]) == 8
     [root] = [e for e in json.loads(capsys.readouterr().out)["findings"] if e["role"] == "root"]
     assert (root["id"], root["severity"], root["sure"]) == ("kernels-missing", "error", "likely")
     assert root["what"].startswith("CANN 找不到")

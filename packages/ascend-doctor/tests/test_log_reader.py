@@ -19,8 +19,8 @@ from ascend_doctor import log_files
 from ascend_doctor.command import main
 from ascend_doctor.log_files import LogError
 from ascend_doctor.log_report import examine_logs
+from tests.log_cases import case_log
 
-CASES = Path(__file__).parent / "cases"
 GOOD = "2026-03-01 10:00:00 [INFO] step 1 of 2000, loss 2.3\n"
 OOM = "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 3; 60.96 GiB total)\n"
 TOGGLED = "ImportError: FlashAttention2 has been toggled on, but it cannot be used\n"
@@ -247,7 +247,7 @@ def test_the_versions_of_the_image_are_shown(
     parts = {"toolkit": "8.5.0", "torch": "2.8.0", "torch_npu": "2.8.0.post2"}
     document = {"components": parts, "chip": "910b", "wheels": {"numpy": "2.0.1"}}
     target.write_text(json.dumps(document), encoding="utf-8")
-    log = str(CASES / "shared" / "04-msprof-symbol.log")
+    log = case_log("shared", "04-msprof-symbol", tmp_path)
     assert main(["--log", log, "--target", str(target)]) == 8
     said = "here:   toolkit 8.5.0, torch 2.8.0, torch_npu 2.8.0.post2, numpy 2.0.1; chip 910b"
     assert said in capsys.readouterr().out
@@ -255,13 +255,13 @@ def test_the_versions_of_the_image_are_shown(
     assert main(["--log", log, "--target", str(target)]) == 8
 
 
-def test_what_people_read(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--log", str(CASES / "own" / "ranks-03.log")]) == 8
+def test_what_people_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--log", case_log("own", "ranks-03", tmp_path)]) == 8
     said = capsys.readouterr().out
     assert said.startswith("error: The program ended with an exception")
     assert "  log:    rank 1, " in said
     assert "Follows from it:" in said
-    assert main(["--log", str(CASES / "own" / "own-ok-caught-retry.log")]) == 0
+    assert main(["--log", case_log("own", "own-ok-caught-retry", tmp_path)]) == 0
     assert capsys.readouterr().out.endswith("ascend-doctor: the logs have no failure.\n")
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from ascend_doctor.command import packed_facts
+from tests.log_cases import case_log
 from tests.pythons import interpreter
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,7 +52,6 @@ def test_the_same_package_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 PYTHONS = ("3.7", "3.8", "3.9", "3.11", "3.13")
-CASE = ROOT / "tests" / "cases" / "own" / "ranks-03.log"
 
 
 @pytest.mark.parametrize("version", PYTHONS)
@@ -72,7 +72,8 @@ def test_it_runs_anywhere_in_less_than_a_second(tmp_path: Path, version: str) ->
 @pytest.mark.parametrize("version", PYTHONS)
 def test_it_judges_a_log_alike_on_every_python(tmp_path: Path, version: str) -> None:
     python, program = interpreter(version), packed(tmp_path)
-    for words in (("--log", CASE, "--json"), ("--explain", "507018"), ("--log", CASE)):
+    log = case_log("own", "ranks-03", tmp_path)
+    for words in (("--log", log, "--json"), ("--explain", "507018"), ("--log", log)):
         done = [
             subprocess.run(
                 [one, "-I", program, *words], capture_output=True, text=True, check=False

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packs a Python package into one executable file, which is the same for the same package.
+"""Packs a Python package into one executable file, compressed.
+
+With one release of zlib, the same package gives the same bytes.
 
 Usage: python pack.py PACKAGE FILE
 
@@ -25,13 +27,13 @@ def main(package: str, program: str) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("wb") as file:
         file.write(START)
-        # Not compressed, so that no release of zlib makes other bytes.
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(zipfile.ZipInfo("__main__.py", DATE), MAIN.format(package=folder.name))
+        with zipfile.ZipFile(file, "w") as archive:
+            texts: dict[str, bytes] = {"__main__.py": MAIN.format(package=folder.name).encode()}
             for path in sorted(folder.rglob("*")):
                 if path.suffix in SUFFIXES:
-                    name = f"{folder.name}/{path.relative_to(folder).as_posix()}"
-                    archive.writestr(zipfile.ZipInfo(name, DATE), path.read_bytes())
+                    texts[f"{folder.name}/{path.relative_to(folder).as_posix()}"] = path.read_bytes()
+            for name, text in texts.items():
+                archive.writestr(zipfile.ZipInfo(name, DATE), text, zipfile.ZIP_DEFLATED, 9)
     target.chmod(0o755)
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
     Path(f"{program}.sha256").write_text(f"{digest}  {target.name}\n", encoding="ascii")
