@@ -151,7 +151,7 @@ def layers_of(
     between = [group for group in others if group not in last and group not in triton]
     cann, packages = make.cann(), make.packages()
     return (
-        make.system(),
+        make.operating_system(),
         *make.python(),
         *cann,
         *make.cann_python(cann),
@@ -193,7 +193,7 @@ class _Layers:
     def _recorded(self, layer: str) -> str:
         return self._lock.debs.digest(layer) if self._lock.debs else ""
 
-    def system(self) -> Layer:
+    def operating_system(self) -> Layer:
         return _layer(
             *(SYSTEM, LayerKind.SYSTEM, self._system, self._system_components),
             packages=self._packages,
