@@ -51,16 +51,6 @@ UNLISTED: Mapping[str, str] = {
 
 SUMMARIES = {n: s for group in (*GROUPS.values(), UNLISTED) for n, s in group.items()}
 
-MOVED: Mapping[str, str] = {
-    **{
-        name: f"'ascend-doctor {name}', here: python build.py doctor {name}"
-        for name in ("align", "nan-hunt", "ranktable", "smoke", "stuck")
-    },
-    "cache": "'build.py fetch --stored', or 'build.py fetch --prune DAYS'",
-    "notes": "'build.py catalog --notes'",
-}
-"""A word that was a command, to what there is in its place."""
-
 
 def load(name: str) -> Command:
     """The command ``name``, which must be one of SUMMARIES.

@@ -104,6 +104,7 @@ WRONG = {
         ["lst"],
         ["unknown command 'lst'. Did you mean 'list'? See 'build.py --help'."],
     ),
+    "a removed command": (["smoke", "x"], ["'smoke' was removed. Use 'build.py doctor smoke'."]),
     "an unknown option": (
         ["list", "--all"],
         ["unknown option '--all'. See 'build.py list --help'."],

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands and options that were removed after 0.1, and their replacements.
+
+Version 0.2 answers them with a usage error that names the replacement. The version after it removes
+this file.
+"""
+
+from __future__ import annotations
+
+from cannery.common.errors import Problem
+
+REMOVED: dict[str, str] = {
+    **{
+        name: f"Use 'build.py doctor {name}'."
+        for name in ("align", "nan-hunt", "ranktable", "smoke", "stuck")
+    },
+    "cache": "Use 'build.py fetch --stored', or 'build.py fetch --prune DAYS'.",
+    "notes": "Use 'build.py catalog --notes ID'.",
+}
+"""A command, or a command and its long option as in ``build --resume``, to a sentence."""
+
+
+def removal(command: str, flag: str = "") -> Problem | None:
+    """The problem of a removed ``command``, or of its removed option ``flag``."""
+    fix = REMOVED.get(f"{command} {flag}".rstrip())
+    return Problem(what=f"{flag or command!r} was removed.", fix=fix) if fix else None
