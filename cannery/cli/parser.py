@@ -205,7 +205,7 @@ def _arguments(each: Declared, labels: Mapping[str, str]) -> dict[str, Any]:
 
 def _completed(each: Declared) -> str:
     """What a shell completes the value to: the ids of targets, files, or folders."""
-    if each.name in ("targets", "names", "target", "notes"):
+    if each.name in ("targets", "names", "target"):
         return TARGETS
     if each.kind is Path:
         return "directory" if each.option.metavar == "DIR" else "file"

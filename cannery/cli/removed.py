@@ -15,7 +15,8 @@ REMOVED: dict[str, str] = {
         for name in ("align", "nan-hunt", "ranktable", "smoke", "stuck")
     },
     "cache": "Use 'build.py fetch --stored', or 'build.py fetch --prune DAYS'.",
-    "notes": "Use 'build.py catalog --notes ID'.",
+    "catalog --notes": "Use 'build.py diff A B' with two files below releases/.",
+    "notes": "Use 'build.py diff A B' with two files below releases/.",
 }
 """A command, or a command and its long option as in ``build --resume``, to a sentence."""
 
