@@ -319,7 +319,7 @@ def other_machines(session: nox.Session) -> None:
 
 @nox.session(tags=FULL)
 def publish(session: nox.Session) -> None:
-    """push, promote and prune with a real registry, including failures; after 'image'."""
+    """push and promote with a real registry, including failures; after 'image'."""
     session.run("pytest", *WITH_ENGINE, "tests/publish", *session.posargs)
 
 

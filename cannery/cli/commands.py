@@ -27,7 +27,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "publish": {
         "push": "publish images that are built and checked",
         "promote": "copy a published image to another registry or tag",
-        "prune": "delete images from a registry that are no longer needed",
         "scan": "look for known vulnerabilities in the packages of images",
         "reproduce": "build an image again and compare its layers",
     },

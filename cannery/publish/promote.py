@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from cannery.common import console
 from cannery.common.errors import Problem, PublishError, UsageError
 from cannery.common.references import Reference
 from cannery.publish.policy import Publishing
-from cannery.publish.prune import subject_tags
 from cannery.publish.transaction import unmoved
 from cannery.registry.client import Repository
 from cannery.registry.oci import Document
 from cannery.registry.records import Record
 from cannery.registry.tags import TagMove, TagMover, read_tags
 from cannery.registry.transfer import closure, copy, read_back
+
+_REFERRER = re.compile(r"sha256-[0-9a-f]{64}(\.[a-z]+)?")
+"""Tags that name a digest: cosign's signatures, and the OCI fallback for referrers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +90,7 @@ class Promotion:
         """Copy everything, and return the tags to move and the digests that are new."""
         documents = closure(self.source, digest)
         found = {each.digest: each for each in documents}
-        about = subject_tags(found, self.source.tags())
+        about = _referrer_tags(found, self.source.tags())
         signatures = {tag: closure(self.source, self.source.resolve(tag)) for tag in about}
         before = read_tags(self.destination, [*signatures, *tags])
         for tag in tags:
@@ -103,6 +106,12 @@ class Promotion:
             read_back(self.destination, root, {}, seen)
         moves = [_move(tag, before, inner[-1]) for tag, inner in signatures.items()]
         return [*moves, *(_move(tag, before, found[digest]) for tag in tags)], frozenset(new)
+
+
+def _referrer_tags(digests: Iterable[str], tags: Iterable[str]) -> list[str]:
+    """The tags of signatures and other referrers of ``digests``."""
+    subjects = {digest.replace(":", "-", 1) for digest in digests}
+    return [tag for tag in tags if _REFERRER.fullmatch(tag) and tag.partition(".")[0] in subjects]
 
 
 def _move(tag: str, before: dict[str, Document], after: Document) -> TagMove:

@@ -181,7 +181,7 @@ def test_help_names_defaults_and_what_is_needed(capsys: pytest.CaptureFixture[st
         (("run", "--target", "x", "-c", "y"), "unknown option '-c'."),
         (("push", "x"), "the following arguments are required: --registry"),
         (("update", "--check", "--write"), "--check and --write cannot be combined"),
-        (("prune", "--registry", "r.test", "--keep", "-1"), "argument --keep: invalid number '-1'"),
+        (("fetch", "--prune", "-1"), "argument --prune: invalid number '-1'"),
     ],
 )
 def test_words_that_are_not_known(words: tuple[str, ...], said: str) -> None:
