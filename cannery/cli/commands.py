@@ -28,7 +28,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "push": "publish images that are built and checked",
         "promote": "copy a published image to another registry or tag",
         "scan": "look for known vulnerabilities in the packages of images",
-        "reproduce": "build an image again and compare its layers",
     },
     "maintain": {
         "sync": "after a change of matrix.yaml: lock, render and catalog in one go",

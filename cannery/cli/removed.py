@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands and options that were removed after 0.1, and their replacements.
 
-Version 0.2 answers them with a usage error that names the replacement. The version after it removes
-this file.
+They are usage errors in 0.2 that name the replacement; 0.3 removes this file.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ REMOVED: dict[str, str] = {
     "cache": "Use 'build.py fetch --stored', or 'build.py fetch --prune DAYS'.",
     "catalog --notes": "Use 'build.py diff A B' with two files below releases/.",
     "prune": "Use the registry's own retention; docs/publish.md says what it must keep.",
+    "reproduce": "Use 'build.py build ID --force', then 'build.py diff REF ID'; see "
+    "docs/provenance.md.",
     "notes": "Use 'build.py diff A B' with two files below releases/.",
 }
 """A command, or a command and its long option as in ``build --resume``, to a sentence."""

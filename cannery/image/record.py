@@ -183,9 +183,6 @@ def _range(requirement: Requirement, override: tuple[str, ...]) -> str:
 
 _PREFIX = "org.opencontainers.image"
 
-REVISION = f"{_PREFIX}.revision"
-"""The label with the commit."""
-
 BASES = "io.cannery.bases"
 """The label that says which images were used for the bases, by build argument."""
 

@@ -203,6 +203,12 @@ def test_it_is_promoted_with_the_same_digest(site: Site, pushed: str) -> None:
     assert there.resolve(f"{MAIN}-sim") == digest
 
 
+def test_diff_compares_its_record_with_the_local_image(site: Site, pushed: str) -> None:
+    found = json.loads(site.run("diff", pushed, f"{MAIN}-sim", "--format", "json"))
+    assert [found[side]["kind"] for side in ("before", "after")] == ["record", "image"]
+    assert {layer["state"] for layer in found["layers"]} == {"equal"}
+
+
 def test_what_is_said_of_it_can_be_read_with_docker_s_own_tools(site: Site, pushed: str) -> None:
     reference = f"{site.second.host}/team/ascend:{MAIN}-sim"
     argv = ["docker", "buildx", "imagetools", "inspect", reference, "--format"]
