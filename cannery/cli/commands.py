@@ -56,5 +56,5 @@ def load(name: str) -> Command:
     Only the file of that command is imported, with what it needs.
     """
     module = import_module(f"cannery.cli.cmd_{name}")
-    own: Command = module.COMMAND
-    return replace(own, name=name, summary=SUMMARIES[name], carry_out=module.run)
+    command: Command = module.COMMAND
+    return replace(command, name=name, summary=SUMMARIES[name], carry_out=module.run)

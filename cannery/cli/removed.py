@@ -15,10 +15,10 @@ REMOVED: dict[str, str] = {
     },
     "cache": "Use 'build.py fetch --stored', or 'build.py fetch --prune DAYS'.",
     "catalog --notes": "Use 'build.py diff A B' with two files below releases/.",
+    "notes": "Use 'build.py diff A B' with two files below releases/.",
     "prune": "Use the registry's own retention; docs/publish.md says what it must keep.",
     "reproduce": "Use 'build.py build ID --force', then 'build.py diff REF ID'; see "
     "docs/provenance.md.",
-    "notes": "Use 'build.py diff A B' with two files below releases/.",
 }
 """A command, or a command and its long option as in ``build --resume``, to a sentence."""
 

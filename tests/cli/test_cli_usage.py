@@ -106,7 +106,7 @@ WRONG = {
     ),
     "a removed command": (
         ["prune", "--registry", "r.test"],
-        ["'prune' was removed. Use the registry's own retention; docs/publish.md says what it must"],
+        ["'prune' was removed. Use the registry's own retention; docs/publish.md says what "],
     ),
     "a removed option": (
         ["catalog", "--notes", "x"],
