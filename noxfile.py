@@ -269,7 +269,7 @@ def image(session: nox.Session) -> None:
 
 @nox.session(name="second-image", tags=FULL)
 def second_image(session: nox.Session) -> None:
-    """Build a second target on bases of a local registry, with an engine of either image store."""
+    """Build a second target on bases of a local registry, twice without a cache: equal layers."""
     session.run("python", "-m", "tests.engine.second_target")
 
 
@@ -319,7 +319,7 @@ def other_machines(session: nox.Session) -> None:
 
 @nox.session(tags=FULL)
 def publish(session: nox.Session) -> None:
-    """push, promote and prune with a real registry, including failures; after 'image'."""
+    """push and promote with a real registry, including failures; after 'image'."""
     session.run("pytest", *WITH_ENGINE, "tests/publish", *session.posargs)
 
 

@@ -101,18 +101,6 @@ def changed(root: Path, paths: Sequence[str] = (".",), *, untracked: bool = True
     return [name.decode(errors="surrogateescape") for name in names]
 
 
-def changed_since(root: Path, commit: str, paths: Sequence[str]) -> list[str]:
-    """The tracked files below ``paths`` that differ from those of ``commit``.
-
-    Raises:
-        NoRepositoryError: ``root`` is in no repository, or git is not installed.
-        EngineError: git fails.
-    """
-    words = ["diff", "--name-only", "--no-renames", "--relative", "-z", commit, "--", *paths]
-    found = _checked(root, words).split(b"\0")
-    return [name.decode(errors="surrogateescape") for name in found if name]
-
-
 def read_commit(root: Path, commit: str, is_read: Callable[[str], bool]) -> Commit:
     """The committed files below ``root``, with the text of those that ``is_read`` holds for.
 

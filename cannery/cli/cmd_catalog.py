@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py catalog``: the table of all images, the page, and release notes."""
+"""``build.py catalog``: the table of all images, and the page."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +18,7 @@ from cannery.common import console
 from cannery.common.errors import OutOfSyncError, Problem, file_error
 from cannery.common.files import read_text, write_files
 from cannery.common.option import OptionSet, flag, option
-from cannery.matrix.project import Project, select
-from cannery.publish.release_notes import release_notes
-from cannery.registry.records import read_records
+from cannery.matrix.project import Project
 from cannery.verify.devices import made_host
 from cannery.verify.verified import inputs_now
 
@@ -34,20 +31,13 @@ class CatalogOptions(OptionSet):
     out: Path = option(
         "the directory of the page, index.html", default=Path(".cannery/catalog"), metavar="DIR"
     )
-    notes: tuple[str, ...] = option(
-        "instead, print in Markdown what the newest published image of this target has: "
-        "components, driver, changes since the previous one, checks, sizes and known issues",
-        default=(),
-        metavar="ID",
-        conflicts=("check", "out"),
-    )
 
 
 COMMAND = Command(
     description="Writes the table of all images into docs/targets.md, or into README.md where that "
     "page is not there, and a page on which people choose an image and copy its commands. The page "
     "is one file without external resources; it can be opened from disk or published anywhere. "
-    "With --notes, prints release notes instead. Needs no engine.",
+    "Needs no engine.",
     reads="matrix.yaml, compat.yaml, publish.yaml, verified/ and releases/",
     writes="docs/targets.md, or the table in README.md, and index.html in the folder of --out",
     example="catalog --out site",
@@ -57,7 +47,7 @@ COMMAND = Command(
 
 
 def run(given: Given, project: Project) -> int:
-    """Write both, or with --check compare the table with what would be written; or print notes.
+    """Write both, or with --check compare the table with what would be written.
 
     Raises:
         OutOfSyncError: with --check, the difference as a diff.
@@ -65,9 +55,6 @@ def run(given: Given, project: Project) -> int:
         FileError: a file cannot be read or written.
     """
     options = read(CatalogOptions, given, project)
-    if options.notes:
-        print(_notes(options.notes, project), end="")
-        return 0
     if options.check:
         entries = gather(project, inputs_now(project))
         name = page_with_table(project.root)
@@ -77,16 +64,6 @@ def run(given: Given, project: Project) -> int:
     else:
         write_catalogue(project, options.out)
     return 0
-
-
-def _notes(patterns: Sequence[str], project: Project) -> str:
-    targets = select(project.matrix(), patterns)
-    records = read_records(project.releases)
-    findings = project.matrix().findings
-    return "\n".join(
-        release_notes(each, findings[each.id], [r for r in records if r.target == each.id])
-        for each in targets
-    )
 
 
 def write_catalogue(project: Project, out: Path) -> bool:

@@ -27,16 +27,14 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "publish": {
         "push": "publish images that are built and checked",
         "promote": "copy a published image to another registry or tag",
-        "prune": "delete images from a registry that are no longer needed",
         "scan": "look for known vulnerabilities in the packages of images",
-        "reproduce": "build an image again and compare its layers",
     },
     "maintain": {
         "sync": "after a change of matrix.yaml: lock, render and catalog in one go",
         "lock": "resolve the Python packages of the targets and pin them",
         "render": "write images/ from matrix.yaml and the locks",
         "update": "show newer versions in the package index",
-        "catalog": "write the table of images and the page, or print release notes",
+        "catalog": "write the table of images and the page",
         "ci": "print the jobs of a CI run",
     },
     "other": {
@@ -51,16 +49,6 @@ UNLISTED: Mapping[str, str] = {
 
 SUMMARIES = {n: s for group in (*GROUPS.values(), UNLISTED) for n, s in group.items()}
 
-MOVED: Mapping[str, str] = {
-    **{
-        name: f"'ascend-doctor {name}', here: python build.py doctor {name}"
-        for name in ("align", "nan-hunt", "ranktable", "smoke", "stuck")
-    },
-    "cache": "'build.py fetch --stored', or 'build.py fetch --prune DAYS'",
-    "notes": "'build.py catalog --notes'",
-}
-"""A word that was a command, to what there is in its place."""
-
 
 def load(name: str) -> Command:
     """The command ``name``, which must be one of SUMMARIES.
@@ -68,5 +56,5 @@ def load(name: str) -> Command:
     Only the file of that command is imported, with what it needs.
     """
     module = import_module(f"cannery.cli.cmd_{name}")
-    own: Command = module.COMMAND
-    return replace(own, name=name, summary=SUMMARIES[name], carry_out=module.run)
+    command: Command = module.COMMAND
+    return replace(command, name=name, summary=SUMMARIES[name], carry_out=module.run)

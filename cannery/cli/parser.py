@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 
 from cannery import __version__
 from cannery.cli.command import Command, Given, check
-from cannery.cli.commands import GROUPS, MOVED, SUMMARIES, load
+from cannery.cli.commands import GROUPS, SUMMARIES, load
+from cannery.cli.removed import removal
 from cannery.common import console
 from cannery.common.errors import Problem, UsageError, closest, did_you_mean
 from cannery.common.option import Declared
@@ -91,8 +92,8 @@ def parse(words: Sequence[str]) -> tuple[Command, Given]:
 
 
 def _unknown(name: str) -> Problem:
-    if name in MOVED:
-        return Problem(what=f"unknown command {name!r}.", fix=f"It is {MOVED[name]}.")
+    if problem := removal(name):
+        return problem
     if hint := closest(name, SUMMARIES):
         fix = f"Did you mean {hint!r}? See 'build.py --help'."
     else:
@@ -204,7 +205,7 @@ def _arguments(each: Declared, labels: Mapping[str, str]) -> dict[str, Any]:
 
 def _completed(each: Declared) -> str:
     """What a shell completes the value to: the ids of targets, files, or folders."""
-    if each.name in ("targets", "names", "target", "notes"):
+    if each.name in ("targets", "names", "target"):
         return TARGETS
     if each.kind is Path:
         return "directory" if each.option.metavar == "DIR" else "file"
@@ -250,6 +251,7 @@ def _refuse_unknown(command: Command, words: Sequence[str]) -> None:
             hint = closest(flag, known) if flag.startswith("--") else ""
             fix = f"Did you mean {hint!r}?" if hint else ""
             fix = f"{fix} See 'build.py {command.name} --help'.".strip()
-            problems.append(Problem(what=f"unknown option {flag!r}.", fix=fix))
+            unknown = Problem(what=f"unknown option {flag!r}.", fix=fix)
+            problems.append(removal(command.name, flag) or unknown)
     if problems:
         raise UsageError(problems)

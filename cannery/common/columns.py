@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lays out text: aligned columns, lines that fit a width, and tables of Markdown."""
+"""Lays out text: aligned columns, lines that fit a width, and cells of Markdown."""
 
 from __future__ import annotations
 
@@ -72,14 +72,3 @@ def escaped(text: str) -> str:
 def code(text: str) -> str:
     """``text`` on one line in the font of code; for names, which have no backticks."""
     return f"`{' '.join(text.split()).replace('|', chr(92) + '|')}`"
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a table, whose cells are escaped; code has backticks around it already."""
-    lines = [heads, ["--"] * len(heads), *rows]
-    return [f"| {' | '.join(_cell(each) for each in line)} |" for line in lines]
-
-
-def _cell(content: str) -> str:
-    is_code = len(content) > 1 and content[0] == content[-1] == "`"
-    return code(content[1:-1]) if is_code else escaped(content)

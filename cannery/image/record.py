@@ -70,9 +70,6 @@ def _vendor_versions(plan: ImagePlan) -> dict[str, str]:
 
 _PREFIX = "org.opencontainers.image"
 
-REVISION = f"{_PREFIX}.revision"
-"""The label with the commit."""
-
 BASES = "io.cannery.bases"
 """The label that says which images were used for the bases, by build argument."""
 

@@ -53,7 +53,7 @@ def read_contents(project: Project, name: str) -> Contents:
         MatrixError, FileError: matrix.yaml or a record cannot be read.
     """
     if name.endswith(".json"):
-        return _of_record(name, record_file(project, name))
+        return _of_record(name, _record_file(project, name))
     try:
         local = local_images(local_names(name))
     except EngineError:
@@ -76,7 +76,7 @@ def local_names(name: str) -> list[str]:
     return [image_name(name, simulate=simulate) for simulate in (False, True)]
 
 
-def record_file(project: Project, name: str) -> Record:
+def _record_file(project: Project, name: str) -> Record:
     """The record in the file ``name``.
 
     Raises:
@@ -156,12 +156,12 @@ def _layers(project: Project, name: str, target: Target) -> list[LayerContent]:
     return [
         LayerContent(name=each, identity=diff_id, size=size)
         for each, (diff_id, size) in zip(
-            layer_names(project, target, len(found)), found, strict=True
+            _layer_names(project, target, len(found)), found, strict=True
         )
     ]
 
 
-def layer_names(project: Project, target: Target, count: int) -> list[str]:
+def _layer_names(project: Project, target: Target, count: int) -> list[str]:
     """The names of ``count`` layers: those that the checkout gives them if it has as many."""
     lock = parse_lock(read_text(project.lock(target)))
     own = [layer.name for layer in plan_image(target, lock).layers]

@@ -63,14 +63,6 @@ class Publishing:
         owned = (tag for tag, owner in others if owner == target_id)
         return (own, *(() if simulate else owned))
 
-    def is_own(self, tag: str, target_id: str) -> bool:
-        """Whether ``tag`` is the target's own, or one that a push has made immutable.
-
-        An alias or the tag of a scheme is not: the next push of another target may own it.
-        """
-        own = (self.moving.format(target=target_id) + tag_end(simulate=s) for s in (False, True))
-        return tag in own or bool(self.immutable_pattern(target_id).fullmatch(tag))
-
     def immutable_pattern(self, target_id: str) -> re.Pattern[str]:
         """Matches all immutable tags of a target."""
         return re.compile(

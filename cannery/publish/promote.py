@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from cannery.common import console
 from cannery.common.errors import Problem, PublishError, UsageError
 from cannery.common.references import Reference
 from cannery.publish.policy import Publishing
-from cannery.publish.prune import subject_tags
 from cannery.publish.transaction import unmoved
 from cannery.registry.client import Repository
-from cannery.registry.oci import Document
 from cannery.registry.records import Record
 from cannery.registry.tags import TagMove, TagMover, read_tags
 from cannery.registry.transfer import closure, copy, read_back
+
+_REFERRER = re.compile(r"sha256-[0-9a-f]{64}(\.[a-z]+)?")
+"""Tags that name a digest: cosign's signatures, and the OCI fallback for referrers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,16 +51,16 @@ class Promotion:
             raise PublishError(
                 Problem(what=what, fix="The records in releases/ name the published images.")
             )
-        # That of the whole index, if one image of it was pushed for itself, too.
-        named = [each for each in records if digest in each.digests]
-        record = max(named, key=lambda each: each.digest == digest, default=None)
+        # An index for several platforms may hold an image that has a record, too.
+        matches = [record for record in records if digest in record.digests]
+        record = max(matches, key=lambda match: match.digest == digest, default=None)
         if record is None and "unrecorded" not in self.allow:
             what = f"no record in releases/ names {self.source.at(digest)}."
             fix = "It was not pushed from this project. Add --allow unrecorded to copy it anyway."
             raise PublishError(Problem(what=what, fix=fix))
         tags = self._tags(record, digest)
         try:
-            moves, new = self._copy(digest, tags, {each.tag for each in records})
+            moves, new = self._copy(digest, tags, {record.tag for record in records})
         except BaseException as error:
             unmoved(error)
             raise
@@ -75,35 +78,40 @@ class Promotion:
         raise UsageError(Problem(what=what, fix=f"Write {self.place}:TAG."))
 
     def _moving(self, record: Record) -> tuple[str, ...]:
-        """The moving tags of ``record``, less those that publish.yaml has given away since."""
-        now = self.publishing.moving_tags(record.target, simulate=record.simulated)
-        if lost := [tag for tag in record.tags if tag not in now]:
+        """The moving tags of ``record`` that publish.yaml still gives to its target."""
+        current = self.publishing.moving_tags(record.target, simulate=record.simulated)
+        if lost := [tag for tag in record.tags if tag not in current]:
             console.say(f"not moved, because {record.target} has lost it: {', '.join(lost)}")
-        return tuple(tag for tag in record.tags if tag in now)
+        return tuple(tag for tag in record.tags if tag in current)
 
     def _copy(
         self, digest: str, tags: Sequence[str], immutable: Collection[str]
     ) -> tuple[list[TagMove], frozenset[str]]:
         """Copy everything, and return the tags to move and the digests that are new."""
-        documents = closure(self.source, digest)
-        found = {each.digest: each for each in documents}
-        about = subject_tags(found, self.source.tags())
-        signatures = {tag: closure(self.source, self.source.resolve(tag)) for tag in about}
-        before = read_tags(self.destination, [*signatures, *tags])
+        image = closure(self.source, digest)
+        about = _referrer_tags([document.digest for document in image], self.source.tags())
+        referrers = {tag: closure(self.source, self.source.resolve(tag)) for tag in about}
+        before = read_tags(self.destination, [*referrers, *tags])
         for tag in tags:
             if tag in immutable and tag in before and before[tag].digest != digest:
                 what = f"{self.destination.at(tag)} names another image: {before[tag].digest}."
                 raise PublishError(Problem(what=what, fix="The tag is immutable: choose another."))
-        every = [*documents, *(each for inner in signatures.values() for each in inner)]
-        new = {e.digest for e in every if not self.destination.has_manifest(e.digest)}
-        copy(self.source, self.destination, every)
+        documents = [*image, *chain.from_iterable(referrers.values())]
+        new = {each.digest for each in documents if not self.destination.has_manifest(each.digest)}
+        copy(self.source, self.destination, documents)
         console.say(f"reading {self.destination.at(digest)} back")
-        seen: set[str] = set()
-        for root in (digest, *(inner[-1].digest for inner in signatures.values())):
-            read_back(self.destination, root, {}, seen)
-        moves = [_move(tag, before, inner[-1]) for tag, inner in signatures.items()]
-        return [*moves, *(_move(tag, before, found[digest]) for tag in tags)], frozenset(new)
+        read: set[str] = set()
+        for root in (image[-1], *(referrer[-1] for referrer in referrers.values())):
+            read_back(self.destination, root.digest, {}, read)
+        after = {tag: referrer[-1] for tag, referrer in referrers.items()}
+        after |= dict.fromkeys(tags, image[-1])
+        moves = [
+            TagMove(tag=tag, before=before.get(tag), after=root) for tag, root in after.items()
+        ]
+        return moves, frozenset(new)
 
 
-def _move(tag: str, before: dict[str, Document], after: Document) -> TagMove:
-    return TagMove(tag=tag, before=before.get(tag), after=after)
+def _referrer_tags(digests: Iterable[str], tags: Iterable[str]) -> list[str]:
+    """The tags of signatures and other referrers of ``digests``."""
+    subjects = {digest.replace(":", "-", 1) for digest in digests}
+    return [tag for tag in tags if _REFERRER.fullmatch(tag) and tag.partition(".")[0] in subjects]

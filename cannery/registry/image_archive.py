@@ -172,7 +172,7 @@ class Blobs:
         if head.startswith(b"{") and member.size <= MOST_CONFIG:
             text = head + content.read()
             return [text] if _diff_ids(text) == expected else []
-        self._compress(decompressed(content, head), expected, making / "blob")
+        self._compress(_decompressed(content, head), expected, making / "blob")
         return []
 
     def _compress(self, plain: IO[bytes], expected: tuple[str, ...], path: Path) -> None:
@@ -211,7 +211,7 @@ class Blobs:
         return PackedLayer(blob=blob, diff_id=diff_id, path=path)
 
 
-def decompressed(content: IO[bytes], head: bytes) -> IO[bytes]:
+def _decompressed(content: IO[bytes], head: bytes) -> IO[bytes]:
     """The uncompressed content of a layer of which ``head``, its first bytes, were read."""
     pieces = itertools.chain([head], iter(lambda: content.read(_CHUNK), b""))
     source = io.BufferedReader(Pieces(pieces), _CHUNK)

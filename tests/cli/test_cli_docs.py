@@ -27,8 +27,8 @@ OWN = [each for each in ALL if each.words]
 OTHERS = [each for each in ALL if not each.words]
 PLACEHOLDERS = re.compile(r"\bID\b|\bTARGET\b|\bNAME\b|\bDIGEST\b|\$IMAGE")
 OUTSIDE = {
-    *("--resume", "--from-bundle", "--source", "--simulate", "--notes", "--all"),
-    *("--accept-eula",),
+    *("--resume", "--from-bundle", "--source", "--simulate", "--all"),
+    "--accept-eula",
 }
 """Options whose commands need an engine, a network, or an earlier run."""
 SHORT = ("list", "explain", "check", "new", "catalog", "render", "completion")

@@ -27,11 +27,3 @@ def test_the_doctor_of_build_py(
     assert main(["doctor", "--nodes", str(log), str(tmp_path)]) == 9
     assert main(["doctor", "align", str(log), str(log)]) == 9
     assert "has no training loss" in capfd.readouterr().err
-
-
-@pytest.mark.parametrize("name", ["align", "nan-hunt", "stuck", "smoke", "ranktable"])
-def test_commands_of_the_doctor_are_named(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([name, "x"]) == 2
-    said = capsys.readouterr().err
-    assert f"unknown command '{name}'. It is 'ascend-doctor {name}', here: " in said
-    assert f"python build.py doctor {name}" in said

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""push, promote and prune on bad input: nothing is asked of a network, nothing is written."""
+"""push and promote on bad input: nothing is asked of a network, nothing is written."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tests.cli.checkout import Checkout
 
 TARGET = ["--target", "py39-torch231-cann8t39"]
 NOWHERE = ["--registry", "127.0.0.1:9"]
+PROMOTE = ["promote", "127.0.0.1:9/a:b", "127.0.0.1:9/b"]
 
 WRONG = {
     "no registry": (["push", *TARGET], 2, "--registry"),
@@ -27,7 +28,6 @@ WRONG = {
         2,
         "has a digest",
     ),
-    "keep": (["prune", *NOWHERE, "--keep", "-1"], 2, "--keep"),
 }
 
 
@@ -41,7 +41,7 @@ def test_what_cannot_be(original: Checkout, argv: list[str], code: int, said: st
 
 def test_a_wrong_policy_is_told_with_its_line(checkout: Checkout) -> None:
     checkout.edit("latest: training", "latest: py39", "publish.yaml")
-    result = checkout.run("prune", *NOWHERE)
+    result = checkout.run(*PROMOTE)
     result.refused(3, "publish.yaml:")
 
 
@@ -49,5 +49,5 @@ def test_a_spoilt_record_is_told_before_anything_is_asked(checkout: Checkout) ->
     path = checkout.root / "releases" / "full" / "full-1.json"
     path.parent.mkdir(parents=True)
     path.write_text("{", encoding="utf-8")
-    result = checkout.run("prune", *NOWHERE)
+    result = checkout.run(*PROMOTE)
     result.refused(9, "full-1.json is not a valid record of a push")

@@ -104,6 +104,14 @@ WRONG = {
         ["lst"],
         ["unknown command 'lst'. Did you mean 'list'? See 'build.py --help'."],
     ),
+    "a removed command": (
+        ["prune", "--registry", "r.test"],
+        ["'prune' was removed. Use the registry's own retention; docs/publish.md says what "],
+    ),
+    "a removed option": (
+        ["catalog", "--notes", "x"],
+        ["'--notes' was removed. Use 'build.py diff A B' with two files below releases/."],
+    ),
     "an unknown option": (
         ["list", "--all"],
         ["unknown option '--all'. See 'build.py list --help'."],

@@ -2,7 +2,8 @@
 """``python -m tests.engine.second_target``: builds a target as machines with a registry do.
 
 All bases are pulled by digest from a local registry: by an engine with the containerd image store,
-which has nothing, and by the engine that runs here, which checks the image and names it.
+which has nothing and builds twice, with equal layers, and by the engine that runs here, which
+checks the image and names it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 from pathlib import Path
 
 from cannery.common.package_index import package_index
+from cannery.common.references import image_name
 from cannery.engine.simulator import simulate
 from cannery.matrix.project import Project
 
@@ -23,6 +25,7 @@ from .engines import engine, registry
 from .proxy import proxy
 from .registry_bases import use_registry
 from .small_copy import copy_checkout
+from .two_engines import layers
 
 NUMBER = 23
 """Tells the engine from others."""
@@ -41,7 +44,7 @@ def _build_py(root: Path, *words: str, **env: str) -> None:
 
 
 def _elsewhere(root: Path, folder: Path) -> None:
-    """Build and check with an engine that has nothing, and the containerd image store."""
+    """Build twice and check with an engine that has nothing, and the containerd image store."""
     settings = folder / "settings"
     with (
         engine(folder, NUMBER, containerd=True) as started,
@@ -49,7 +52,12 @@ def _elsewhere(root: Path, folder: Path) -> None:
         proxy(f"10.213.{NUMBER}.1", "builder", "pass", settings),
     ):
         own = {"DOCKER_HOST": started.host, "DOCKER_CONFIG": str(settings)}
-        _build_py(root, "build", "--no-test", **own)
+        built = []
+        for words in ((), ("--force",)):
+            _build_py(root, "build", "--no-test", *words, **own)
+            built.append(layers(started, image_name(SECOND, simulate=True)))
+        if built[0] != built[1]:
+            sys.exit(f"two builds without a cache have other layers:\n{built[0]}\n{built[1]}")
         checked = [word for name in BRIEF for word in ("--component", name)]
         _build_py(root, "test", *checked, **own)
 
@@ -72,7 +80,7 @@ def main() -> None:
             use_registry(root, host, [SECOND], ROOT / ".cannery" / "blobs")
             _say(f"the bases are in the registry at {host}", begun)
             _elsewhere(root, folder)
-            _say("built and checked by an engine with the containerd image store", begun)
+            _say("built twice and checked by an engine with the containerd image store", begun)
             _build_py(root, "build")
             _say("built and checked by the engine that runs here", begun)
 

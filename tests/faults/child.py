@@ -26,7 +26,7 @@ if __name__ == "__main__":
         from cannery.cli import main
 
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-        if sys.argv[2] in ("push", "promote", "prune"):
+        if sys.argv[2] in ("push", "promote"):
             _hurry()
         code = main(sys.argv[2:], Path(sys.argv[1]))
     except KeyboardInterrupt:

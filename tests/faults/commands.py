@@ -47,11 +47,6 @@ def _promote(site: Site) -> Words:
     return ("promote", f"{host}/seed/ascend:{TARGET}", f"{host}/{REPOSITORY}", *site.to_registry)
 
 
-def _prune(site: Site) -> Words:
-    place = f"{site.line.host}/case"
-    return ("prune", "--registry", place, "--keep", "0", "--yes", *site.to_registry)
-
-
 def bundle_file(site: Site) -> Path:
     """The file that ``bundle`` writes, on the disk of the checkout."""
     return site.project.artifacts / "bundle.tar"
@@ -86,10 +81,6 @@ def _with_old_tags(site: Site, _: Random) -> None:
     site.copy_repository("old/ascend", REPOSITORY)
 
 
-def _with_two_images(site: Site, _: Random) -> None:
-    site.copy_repository("seed/ascend", REPOSITORY)
-
-
 def _without_bundle(site: Site, _: Random) -> None:
     bundle_file(site).unlink(missing_ok=True)
     shutil.rmtree(site.project.state / "bundles", ignore_errors=True)
@@ -116,12 +107,6 @@ def _is_promoted(site: Site) -> Iterator[str]:
     seed, tags = tags_of(site, "seed/ascend"), tags_of(site, REPOSITORY)
     if any(tags.get(name) != seed[name] for name in (TARGET, "latest")):
         yield f"the tags were not moved: {tags}"
-
-
-def _is_pruned(site: Site) -> Iterator[str]:
-    seed, tags = tags_of(site, "seed/ascend"), tags_of(site, REPOSITORY)
-    if tags != {name: digest for name, digest in seed.items() if digest == seed[TARGET]}:
-        yield f"other tags are left: {tags}"
 
 
 def _is_bundled(site: Site) -> Iterator[str]:
@@ -169,6 +154,5 @@ COMMANDS = {
     "promote": Command(
         words=_promote, prepare=_with_old_tags, done=_is_promoted, seconds=2, share=24, moves=True
     ),
-    "prune": Command(words=_prune, prepare=_with_two_images, done=_is_pruned, seconds=2, share=20),
     "bundle": Command(words=_bundle, prepare=_without_bundle, done=_is_bundled, seconds=9, share=3),
 }

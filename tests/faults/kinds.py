@@ -34,8 +34,8 @@ from tests.faults.registry_faults import (
 
 IMAGE_COMMANDS = ("build", "resume", "verify", "push", "bundle")
 """Those that use the engine."""
-REGISTRY_COMMANDS = ("push", "promote", "prune")
-ALL = (*IMAGE_COMMANDS, "promote", "prune")
+REGISTRY_COMMANDS = ("push", "promote")
+ALL = (*IMAGE_COMMANDS, "promote")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,6 @@ _UPLOAD = (
 _REQUESTS = {
     "push": (*_UPLOAD, "^GET .*/tags/", "."),
     "promote": (*_UPLOAD, "^GET .*/seed/.*/blobs/", "^GET .*/seed/.*/manifests/", "."),
-    "prune": ("^GET .*/tags/", "^HEAD .*/manifests/", "^GET .*/manifests/", "^DELETE ", "."),
 }
 """What each command asks a registry."""
 

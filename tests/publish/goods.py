@@ -27,8 +27,6 @@ def image_push(
     moving: tuple[str, ...] | None = None,
     size: int = 200_000,
     compression: str = "zstd",
-    created: str = "",
-    simulated: bool = False,
     build: str = "",
 ) -> ImagePush:
     """An image of a base, the same in all, and a layer that another ``build`` makes otherwise."""
@@ -37,7 +35,7 @@ def image_push(
     packed = Blobs(folder=folder / "blobs", compression=compression).pack(
         saved.image, saved.diff_ids, lambda: pieces(saved.layout("plain"))
     )
-    annotations = _annotations(name, created, simulated=simulated)
+    annotations = {"io.cannery.target": name}
     manifest = image_manifest(
         packed.config_descriptor, [each.blob for each in packed.layers], annotations
     )
@@ -61,14 +59,6 @@ def image_push(
         diff_ids={each.blob.digest: each.diff_id for each in packed.layers},
         content=content,
     )
-
-
-def _annotations(target: str, created: str, *, simulated: bool) -> dict[str, str]:
-    return {
-        "io.cannery.target": target,
-        "org.opencontainers.image.created": created,
-        "io.cannery.simulated": str(simulated).lower(),
-    }
 
 
 @dataclass

@@ -24,7 +24,6 @@ from cannery.registry.oci import CONFIG, INDEX, MANIFEST, digest_of
 
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 PLATFORM = {"architecture": "arm64", "os": "linux"}
-NONE: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +65,7 @@ class Place:
         return digest
 
 
-def put_image(place: Place, text: str, labels: Mapping[str, str] = NONE) -> dict[str, Any]:
+def put_image(place: Place, text: str) -> dict[str, Any]:
     """Push an image of one file that holds ``text``; what an index says of it."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:
@@ -75,7 +74,7 @@ def put_image(place: Place, text: str, labels: Mapping[str, str] = NONE) -> dict
         archive.addfile(member, io.BytesIO(text.encode()))
     layer = {"mediaType": LAYER, **place.put_blob(gzip.compress(stream.getvalue(), mtime=0))}
     rootfs = {"type": "layers", "diff_ids": [digest_of(stream.getvalue())]}
-    config = encoded({**PLATFORM, "config": {"Labels": dict(labels)}, "rootfs": rootfs})
+    config = encoded({**PLATFORM, "config": {"Labels": {}}, "rootfs": rootfs})
     manifest = {
         "schemaVersion": 2,
         "mediaType": MANIFEST,
@@ -92,7 +91,6 @@ def put_index(
     image: Mapping[str, Any],
     said: Mapping[str, Mapping[str, Any]],
     tag: str,
-    annotations: Mapping[str, str] = NONE,
 ) -> str:
     """Push an index of ``image`` and the predicates ``said`` of it, by type; its digest."""
     name = subject_name(place.name, tag, "linux/arm64")
@@ -105,5 +103,4 @@ def put_index(
         place.put_manifest(json.loads(manifest.content), MANIFEST)
         entries = [image, index_entry(image["digest"], manifest).to_json()]
     index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": entries}
-    more = {"annotations": dict(annotations)} if annotations else {}
-    return place.put_manifest(index | more, INDEX, tag)
+    return place.put_manifest(index, INDEX, tag)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real image, by the command line: pushed, pulled elsewhere, checked there, promoted, pruned.
+"""The real image, by the command line: pushed, pulled elsewhere, checked there, promoted.
 
 Needs the engine and the simulated main image, checked, which 'nox -s image' leaves behind.
 """
@@ -203,6 +203,12 @@ def test_it_is_promoted_with_the_same_digest(site: Site, pushed: str) -> None:
     assert there.resolve(f"{MAIN}-sim") == digest
 
 
+def test_diff_compares_its_record_with_the_local_image(site: Site, pushed: str) -> None:
+    found = json.loads(site.run("diff", pushed, f"{MAIN}-sim", "--format", "json"))
+    assert [found[side]["kind"] for side in ("before", "after")] == ["record", "image"]
+    assert {layer["state"] for layer in found["layers"]} == {"equal"}
+
+
 def test_what_is_said_of_it_can_be_read_with_docker_s_own_tools(site: Site, pushed: str) -> None:
     reference = f"{site.second.host}/team/ascend:{MAIN}-sim"
     argv = ["docker", "buildx", "imagetools", "inspect", reference, "--format"]
@@ -216,12 +222,3 @@ def test_what_is_said_of_it_can_be_read_with_docker_s_own_tools(site: Site, push
     assert {"torch", "libc6"} <= {package["name"] for package in bill["packages"]}
     made = said("{{json .Provenance.SLSA}}")
     assert made["buildDefinition"]["externalParameters"]["target"] == MAIN
-
-
-def test_pruning_leaves_what_the_record_names(site: Site, pushed: str) -> None:
-    words = ["prune", "--registry", site.first.host, "--ca", str(site.ca), "--keep", "0"]
-    assert f"the record of {site.record.tag} names it" in site.run(*words)
-    repository = _repository(site, site.first)
-    before = {tag: repository.resolve(tag) for tag in repository.tags()}
-    site.run(*words, "--yes")
-    assert {tag: repository.resolve(tag) for tag in repository.tags()} == before

@@ -10,6 +10,7 @@ import pytest
 
 from cannery.common.errors import EngineError, UsageError
 from cannery.publish.cosign import PASSWORD, Transport, find_cosign, sign, verify
+from cannery.registry.client import Repository
 from tests.engine.engines import registry
 
 from . import servers
@@ -50,6 +51,8 @@ def test_a_signature_is_of_one_digest_and_one_key(place: Place, pair: Pair, othe
     signed, unsigned = image(place, "signed"), image(place, "unsigned")
     sign(signed, pair.private)
     verify(signed, pair.public)
+    tag = "sha256-" + signed.rpartition(":")[2] + ".sig"
+    assert tag in Repository(place.host, place.repository).tags()
     with pytest.raises(EngineError, match="was not signed with"):
         verify(unsigned, pair.public)
     with pytest.raises(EngineError, match="was not signed with") as raised:

@@ -110,15 +110,3 @@ def pushed(place: Place) -> None:
     """The registry has the image of the main target and its signature."""
     assert {f"{MAIN}-sim"} < {*tags(place)}
     assert any(name.endswith(".sig") for name in tags(place))
-
-
-def kept(place: Place) -> None:
-    """All five images are in the registry."""
-    assert len(tags(place)) == 5, tags(place)
-
-
-def removed(place: Place) -> None:
-    """One of the images without a record is deleted."""
-    left = tags(place)
-    assert len(left) == 4, left
-    assert f"{TARGET}-0123456789ab" in left

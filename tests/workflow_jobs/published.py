@@ -9,7 +9,6 @@ import zipfile
 
 import requests
 
-from cannery.image.plan import NAMESPACE
 from cannery.matrix.project import Project
 from cannery.publish.inventory import Inventory, Origin, Package
 from cannery.publish.provenance import SPDX
@@ -42,15 +41,6 @@ def tags(place: Place) -> list[str]:
     said = requests.get(address, auth=(USER, PASSWORD), timeout=30)
     said.raise_for_status()
     return sorted(said.json()["tags"])
-
-
-def unrecorded(place: Place, count: int = 4) -> None:
-    """Publish an image, and ``count`` others of which no record tells."""
-    repository = _repository(place)
-    for number in range(count):
-        image = small.put_image(repository, str(number))
-        small.put_index(repository, image, {}, f"old-{number}", {f"{NAMESPACE}.target": TARGET})
-    published(place)
 
 
 def published(place: Place, package: str = FIXED) -> None:

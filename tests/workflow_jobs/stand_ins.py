@@ -69,12 +69,12 @@ OTHERS = (
         "ghcr.io cannot be reached, and the image of BuildKit cannot be pulled",
     ),
     (
-        "the registry of `npu`, `release`, `retention`, `publish` and `prune`",
+        "the registry of `npu`, `release` and `publish`",
         "a docker-registry on loopback that wants a password",
         "the jobs push to a company's own",
     ),
     (
-        "the images that `scan`, `rebuild` and `prune` find in the registry",
+        "the images that `scan` and `rebuild` find in the registry",
         (
             "images of one small file, with the SBOM and the record of one; the advisory about a "
             "package in it is made up, and a server on loopback has it"

@@ -283,7 +283,6 @@ DONE: dict[str, Callable[[Machine, Step], None]] = {
     "release/publish/Sizes and digests": published,
     "release/table/Gather the proposal": gather_records,
     "release/record/Open a pull request": propose,
-    "retention/prune/Install requirements": install,
     "pages/make/Generate the page": page,
     "update/update/Render": render,
     "update/update/Gather the proposal": gather,

@@ -18,7 +18,7 @@ JOBS = {
     for workflow, content in WORKFLOWS.items()
     for name, job in content["jobs"].items()
 }
-PUBLISH = ("release", "retention", "pages", "npu", "update")
+PUBLISH = ("release", "pages", "npu", "update")
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
@@ -72,12 +72,9 @@ def test_what_changes_something_elsewhere_is_never_cancelled(name: str) -> None:
     assert [limit["cancel-in-progress"] for limit in limits] == [False]
 
 
-def test_nothing_is_published_while_something_is_removed() -> None:
-    groups = {WORKFLOWS[name]["concurrency"]["group"] for name in ("release", "retention")}
-    assert groups == {"registry"}
-    for job in ("publish", "prune"):
-        assert GITLAB[job]["resource_group"] == "registry"
-        assert GITLAB[job]["interruptible"] is False
+def test_gitlab_publishes_once_at_a_time() -> None:
+    assert GITLAB["publish"]["resource_group"] == "registry"
+    assert GITLAB["publish"]["interruptible"] is False
 
 
 def _secrets(job: Any) -> set[str]:
@@ -86,12 +83,10 @@ def _secrets(job: Any) -> set[str]:
 
 def test_secrets_are_only_in_what_an_environment_protects() -> None:
     users = {name for name, job in JOBS.items() if _secrets(job)}
-    assert users == {"npu/npu", "release/publish", "retention/prune", "update/scan"}
+    assert users == {"npu/npu", "release/publish", "update/scan"}
     assert JOBS["npu/npu"]["environment"] == "npu"
     assert JOBS["release/publish"]["environment"] == "release"
-    assert JOBS["update/scan"]["environment"] == "retention"
-    looking = "${{ inputs.remove && 'release' || 'retention' }}"
-    assert JOBS["retention/prune"]["environment"] == looking
+    assert JOBS["update/scan"]["environment"] == "registry-read"
 
 
 WRITING = {
@@ -146,4 +141,4 @@ def test_a_child_pipeline_is_one_for_gitlab(count: int, tmp_path: Path) -> None:
 
 def test_gitlab_has_what_github_has() -> None:
     assert {"check", "suite", "plan", "build"} <= GITLAB.keys() & WORKFLOWS["ci"]["jobs"].keys()
-    assert {"npu", "publish", "prune", "scan", "pages"} <= GITLAB.keys()
+    assert {"npu", "publish", "scan", "pages"} <= GITLAB.keys()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,9 +18,10 @@ from cannery.cli.cmd_build import SelectionOptions, ShownOptions, resumed
 from cannery.cli.cmd_new import TypedNewOptions
 from cannery.cli.cmd_run import RunOptions
 from cannery.cli.command import Command
-from cannery.cli.commands import GROUPS, MOVED, SUMMARIES, load
+from cannery.cli.commands import GROUPS, SUMMARIES, load
 from cannery.cli.common import read
 from cannery.cli.parser import DEFAULT, overview, parse
+from cannery.cli.removed import REMOVED
 from cannery.common.errors import UsageError
 from cannery.common.option import Shard, option
 from cannery.matrix.project import Project
@@ -126,12 +128,33 @@ def test_help_of_all_is_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
             "unknown command 'py311-x'. To build a target: 'build.py build py311-x'. "  # noqa: ISC004
             "All commands: 'build.py --help'.",
         ),
-        ("notes", "unknown command 'notes'. It is 'build.py catalog --notes'."),
+        ("smoke", "'smoke' was removed. Use 'build.py doctor smoke'."),
     ],
 )
 def test_words_that_are_no_command(word: str, said: str) -> None:
     assert refused(word) == refused("help", word) == [said]
-    assert not MOVED.keys() & SUMMARIES.keys()
+
+
+def test_removed_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(REMOVED, "build --old", "Use --new.")
+    gone = "'--old' was removed. Use --new."
+    unknown = "unknown option '--zzz'. See 'build.py build --help'."
+    assert refused("build", "--old=x", "--zzz") == [gone, unknown]
+    assert refused("push", "--old") == ["unknown option '--old'. See 'build.py push --help'."]
+
+
+@pytest.mark.parametrize("removed", REMOVED)
+def test_replacements_of_removed_words_exist(removed: str) -> None:
+    name, _, flag = removed.partition(" ")
+    assert flag not in flags(name) if flag else name not in SUMMARIES
+    for line in re.findall(r"'build\.py ([^']+)'", REMOVED[removed]):
+        used, *words = line.split()
+        assert used in SUMMARIES
+        assert {word for word in words if word.startswith("-")} <= flags(used)
+
+
+def flags(command: str) -> set[str]:
+    return {flag for each in ALL[command].declared for flag in each.flags}
 
 
 def test_every_file_of_a_command_is_in_the_table() -> None:
@@ -158,7 +181,7 @@ def test_help_names_defaults_and_what_is_needed(capsys: pytest.CaptureFixture[st
         (("run", "--target", "x", "-c", "y"), "unknown option '-c'."),
         (("push", "x"), "the following arguments are required: --registry"),
         (("update", "--check", "--write"), "--check and --write cannot be combined"),
-        (("prune", "--registry", "r.test", "--keep", "-1"), "argument --keep: invalid number '-1'"),
+        (("fetch", "--prune", "-1"), "argument --prune: invalid number '-1'"),
     ],
 )
 def test_words_that_are_not_known(words: tuple[str, ...], said: str) -> None:

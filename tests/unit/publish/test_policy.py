@@ -71,14 +71,6 @@ def test_a_simulated_image_has_tags_of_its_own_and_no_alias(tmp_path: Path, matr
     assert found.index_tag("both", simulate=True) == "both-sim"
 
 
-def test_which_tags_a_push_gives_to_a_target(tmp_path: Path, matrix: Matrix) -> None:
-    found = read(tmp_path, matrix)
-    own = ("full", "full-sim", "full-0123456789ab", "full-0123456789ab-sim")
-    others = ("latest", "full-stable", "full-0123456789", "bare", "bare-0123456789ab", "fullx")
-    assert [tag for tag in (*own, *others) if found.is_own(tag, "full")] == [*own]
-    assert found.is_own("gone-0123456789ab", "gone")
-
-
 def test_an_index_over_platforms(tmp_path: Path, matrix: Matrix) -> None:
     text = edited("indexes: {}", "indexes:\n  both: [full, full-x86]", TEXT)
     assert read(tmp_path, matrix, text).indexes == {"both": ("full", "full-x86")}

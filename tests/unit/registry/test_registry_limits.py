@@ -17,7 +17,6 @@ from requests.exceptions import ConnectTimeout
 
 from cannery.common import http
 from cannery.common.errors import CanneryError
-from cannery.publish.originals import read_image
 from cannery.registry.client import Repository, is_index
 from cannery.registry.errors import RegistryError, UnreachableError
 from cannery.registry.http import PATIENCE
@@ -82,8 +81,6 @@ def test_odd_documents_are_errors(
         repository.tags()
     with suppress(RegistryError):
         assert repository.read_config(blob).keys() <= {"tags", "errors", *WORDS}
-    with pytest.raises(CanneryError):
-        read_image(repository, "one")
     with pytest.raises(CanneryError):
         is_index([repository.at("one")], "linux/arm64")
 
