@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from cannery.engine.base import building_architecture
@@ -57,15 +56,6 @@ class World:
         root = self.folder / f"checkout{len([*self.folder.iterdir()])}"
         project = make_small_checkout(root, base, architecture=OTHER, build_base=build_base)
         return Checkout(project=project, engine=self.engine)
-
-    @cached_property
-    def without_mmdebstrap(self) -> str:
-        """A PATH on which nothing can bootstrap a stand-in."""
-        folder = self.folder / "programs"
-        folder.mkdir()
-        (folder / "mmdebstrap").write_text("#!/bin/sh\nexit 9\n")
-        (folder / "mmdebstrap").chmod(0o755)
-        return f"{folder}:{os.environ['PATH']}"
 
 
 @dataclass(frozen=True, kw_only=True)
