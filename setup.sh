@@ -175,7 +175,7 @@ allow_stand_ins() {
 # Written by setup.sh, because Docker Hub could not be reached. Remove it once it can be, or name a
 # mirror of it below [mirrors]; see docs/build.md.
 [stand-ins]
-debian = "tools/standin-base"
+"docker.io/library/debian" = "tools/standin-base"
 TEXT
   elif ! grep -q '^\[stand-ins\]' "$settings"; then
     say "Docker Hub cannot be reached, and cannery.toml allows no stand-ins for Debian's images"

@@ -259,7 +259,7 @@ def _stand_in(base: Base, architecture: str, why: str) -> FoundBase:
     mirror = "Name a mirror of its registry below [mirrors] in cannery.toml"
     if not base.stand_in:
         what = f"base {base.name} ({base.image}): no registry of it can be reached ({why})."
-        program = f"a program that makes a stand-in for {base.distribution.name}"
+        program = f"a program that makes a stand-in for {full_reference(base.image).name}"
         raise EngineError(Problem(what=what, fix=f"{mirror}, or {program} below [stand-ins]."))
     console.say(
         f"base {base.name}: {base.stand_in.name} makes a stand-in for {architecture}, because no "

@@ -18,10 +18,9 @@ from cannery.common.errors import MatrixError, Problem, Span, did_you_mean
 from cannery.common.files import read_text
 from cannery.common.model import Target, chip_hint
 from cannery.common.outside import parse_toml
-from cannery.common.references import full_reference, is_registry, is_versioned
+from cannery.common.references import full_reference, is_registry, is_versioned, read_reference
 from cannery.common.sources import DEFAULT_ORDER, Address, CannSource
 from cannery.common.urls import without_login
-from cannery.matrix.distributions import load_distributions
 from cannery.matrix.file_definitions import is_header, is_url
 from cannery.matrix.files import SETTINGS
 from cannery.matrix.matrix import Matrix
@@ -38,8 +37,9 @@ class Settings:
     ``servers`` have files under their names alone. ``accept_eula`` is who accepts the vendor's
     licence, ``cann_ca`` the certificate that the vendor's signatures must lead to, and ``cache``
     the folder of the store. ``images`` maps a release and a chip to the reference of an image,
-    ``mirrors`` a registry to those that are asked in its place, and ``stand_ins`` a distribution to
-    the program that makes a base if no registry can be reached. ``text`` is the file's.
+    ``mirrors`` a registry to those that are asked in its place, and ``stand_ins`` a repository to
+    the program that makes an image in place of one of its images if no registry can be reached.
+    ``text`` is the file's.
     """
 
     order: tuple[CannSource, ...] = DEFAULT_ORDER
@@ -208,12 +208,17 @@ def _mirrors(table: _Table) -> dict[str, tuple[str, ...]]:
 
 
 def _stand_ins(table: _Table, root: Path) -> dict[str, Path]:
-    programs = {name: _path(table, name, root) for name in load_distributions()}
-    for name, program in programs.items():
-        if program and not program.is_file():
-            table.wrong(name, f"there is no program {program}.")
-    table.done()
-    return {name: program for name, program in programs.items() if program}
+    programs = {}
+    for repository in table.names():
+        named = read_reference(repository)
+        if not named or not named.registry or named.version:
+            what = f"{without_login(repository)!r} is not a repository with its registry."
+            table.wrong(repository, what, "Write it as docker.io/library/debian.")
+        elif program := _path(table, repository, root):
+            programs[repository] = program
+            if not program.is_file():
+                table.wrong(repository, f"there is no program {program}.")
+    return programs
 
 
 def _checked(table: _Table, key: str, fits: Callable[[str], bool], noun: str) -> str:
@@ -300,8 +305,8 @@ def _changed(target: Target, settings: Settings) -> Target:
 
 
 def _own_base(base: Base, settings: Settings) -> Base:
-    mirrors = at_mirrors(base.image, settings.mirrors)
-    return replace(base, mirrors=mirrors, stand_in=settings.stand_ins.get(base.distribution.name))
+    program = settings.stand_ins.get(full_reference(base.image).name)
+    return replace(base, mirrors=at_mirrors(base.image, settings.mirrors), stand_in=program)
 
 
 def at_mirrors(reference: str, mirrors: Mirrors) -> tuple[str, ...]:

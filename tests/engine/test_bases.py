@@ -220,9 +220,10 @@ def test_where_no_registry_can_be_reached_only_a_setting_allows_a_stand_in(
     said = checkout.build()
     assert said.code == 6, said.text
     assert f"no registry of it can be reached ({nobody}: " in said.text
-    assert "a program that makes a stand-in for debian below [stand-ins]" in said.text
+    assert f"a program that makes a stand-in for {nobody}/debian below [stand-ins]" in said.text
     root = checkout.project.root
-    (root / "cannery.toml").write_text('[stand-ins]\ndebian = "make-base"\n', encoding="utf-8")
+    setting = f'[stand-ins]\n"{nobody}/debian" = "make-base"\n'
+    (root / "cannery.toml").write_text(setting, encoding="utf-8")
     (root / "make-base").write_text("#!/bin/sh\necho no mirror\nexit 9\n", encoding="utf-8")
     (root / "make-base").chmod(0o755)
     said = checkout.build()

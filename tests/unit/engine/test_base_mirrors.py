@@ -222,7 +222,7 @@ def test_without_a_program_a_base_that_cannot_be_pulled_is_an_error(docker: Dock
     assert f"base debian-12 ({PINNED}): no registry of it can be reached (one.test:" in problem.what
     assert problem.fix == (
         "Name a mirror of its registry below [mirrors] in cannery.toml, or a program that makes a "
-        "stand-in for debian below [stand-ins]."
+        "stand-in for docker.io/library/debian below [stand-ins]."
     )
 
 

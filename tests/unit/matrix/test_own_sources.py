@@ -41,11 +41,11 @@ def test_targets_have_the_mirrors_of_their_bases() -> None:
     assert target.base.image == f"debian:11{AT}"
 
 
-def test_bases_of_a_distribution_have_its_program_for_stand_ins() -> None:
-    settings = Settings(stand_ins={"debian": Path("/standin-base")})
+def test_bases_of_a_repository_have_its_program_for_stand_ins() -> None:
+    settings = Settings(stand_ins={"docker.io/library/debian": Path("/standin-base")})
     target = with_settings(MATRIX_READ, settings).targets["full"]
     assert target.base.stand_in == target.build_base.stand_in == Path("/standin-base")
-    settings = Settings(stand_ins={"ubuntu": Path("/standin-base")})
+    settings = Settings(stand_ins={"mirror.test/library/debian": Path("/standin-base")})
     assert with_settings(MATRIX_READ, settings).targets["full"].base.stand_in is None
 
 

@@ -32,7 +32,7 @@ cache = "/data/cannery"
 "docker.io" = ["mirror.example.com", "mirror.example.com:5000/hub"]
 
 [stand-ins]
-debian = "make-base"
+"docker.io/library/debian" = "make-base"
 """
 
 
@@ -60,7 +60,7 @@ def test_every_key(tmp_path: Path) -> None:
         cache=Path("/data/cannery"),
         images={"8.0.T39": {"910b": "registry.example.com/cann:8.0.T39"}},
         mirrors={"docker.io": ("mirror.example.com", "mirror.example.com:5000/hub")},
-        stand_ins={"debian": tmp_path / "make-base"},
+        stand_ins={"docker.io/library/debian": tmp_path / "make-base"},
     )
 
 
@@ -92,8 +92,9 @@ def test_every_key(tmp_path: Path) -> None:
             '[mirrors]\n"docker.io" = ["https://m"]',
             "mirrors.docker.io: 'https://m' is not a registry.",
         ),
-        ('[stand-ins]\ndebian = "a/b"', "stand-ins.debian: there is no program "),
-        ('[stand-ins]\ndebain = "x"', "stand-ins.debain: unknown key. Did you mean 'debian'?"),
+        ('[stand-ins]\n"a.test/b" = "none"', "stand-ins.a.test/b: there is no program "),
+        ('[stand-ins]\ndebian = "x"', "'debian' is not a repository with its registry. Write it as"),
+        ('[stand-ins]\n"a.test/b:1" = "x"', "'a.test/b:1' is not a repository with its registry."),
         ("[sources\n", "cannery.toml:1:9: the file is not TOML: "),
         ("\n\na = ", "cannery.toml:3:1: the file is not TOML: "),
     ],
