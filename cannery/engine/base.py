@@ -98,20 +98,24 @@ def base_names(base: Base, architecture: str) -> tuple[str, ...]:
 def expected_base(base: Base, architecture: str, images: Images, notes: Notes | None) -> FoundBase:
     """What ``Bases.find`` is expected to find, without asking any registry.
 
-    ``images`` are the local ones among ``base_names``. Without ``notes`` no registry will be asked.
+    ``images`` are the local ones among ``base_names``. Without ``notes`` no registry will be asked,
+    because a bundle has brought the bases.
     """
     known = notes.known(base, architecture) if notes else None
     if known and known.origin is Origin.REGISTRY:
         return known
     named = FoundBase(reference=base.image, identity=base.image, origin=Origin.REGISTRY)
-    return local_base(base, architecture, images) or named
+    return _local_base(base, architecture, images, bundled=notes is None) or named
 
 
-def local_base(base: Base, architecture: str, images: Images) -> FoundBase | None:
+def _local_base(
+    base: Base, architecture: str, images: Images, *, bundled: bool = False
+) -> FoundBase | None:
     """The one of the local ``images`` that is used for ``base`` if no registry can be asked."""
     for name in base_names(base, architecture):
-        if name in images and images[name].architecture == architecture:
-            stand_in = name == base.bootstrap_tag(architecture)
+        stand_in = name == base.bootstrap_tag(architecture)
+        allowed = bundled or base.stand_in or not stand_in
+        if allowed and name in images and images[name].architecture == architecture:
             origin = Origin.STAND_IN if stand_in else Origin.LOCAL
             return FoundBase(reference=name, identity=images[name].id, origin=origin)
     return None
@@ -239,7 +243,7 @@ def _references(base: Base) -> tuple[str, ...]:
 
 def _bundled_base(base: Base, architecture: str) -> FoundBase:
     tag = base.bootstrap_tag(architecture)
-    if image := local_base(base, architecture, local_images([tag])):
+    if image := _local_base(base, architecture, local_images([tag]), bundled=True):
         return image
     raise EngineError(f"the bundle has not brought {tag}, which is base {base.name}.")
 
@@ -251,7 +255,7 @@ def _stand_in(base: Base, architecture: str, why: str) -> FoundBase:
         EngineError: cannery.toml names no program for it, or the program fails.
     """
     tag = base.bootstrap_tag(architecture)
-    if image := local_base(base, architecture, local_images(base_names(base, architecture))):
+    if image := _local_base(base, architecture, local_images(base_names(base, architecture))):
         kind = "the stand-in" if image.origin is Origin.STAND_IN else "the local image"
         says = f"base {base.name}: no registry can be reached ({why}); {kind}"
         console.say(f"{says} {image.reference} is used")
@@ -267,7 +271,7 @@ def _stand_in(base: Base, architecture: str, why: str) -> FoundBase:
     )
     argv = [str(base.stand_in), base.suite, architecture, tag]
     code, output = run(argv, capture=True, env=stated("docker"))
-    image = None if code else local_base(base, architecture, local_images([tag]))
+    image = None if code else _local_base(base, architecture, local_images([tag]))
     if not image:
         what = f"base {base.name}: {base.stand_in} has not made {tag} ({code}):\n{output.strip()}\n"
         raise EngineError(Problem(what=what, fix=f"{mirror}."))

@@ -28,6 +28,7 @@ BASE = Base(
     glibc="2.36",
     distribution=load_distributions()["debian"],
     mirrors=(FIRST, SECOND),
+    stand_in=Path("/nonexistent/make-base"),
 )
 STAND_IN = "cannery/bootstrap:bookworm-arm64"
 
@@ -214,10 +215,16 @@ def test_no_program_makes_a_stand_in_where_a_registry_answers(docker: Docker, al
     assert not (docker.folder / "made").exists()
 
 
-def test_without_a_program_a_base_that_cannot_be_pulled_is_an_error(docker: Docker) -> None:
-    docker.has()
+@pytest.mark.parametrize("local", [(), (STAND_IN,)])
+def test_without_a_program_a_base_that_cannot_be_pulled_is_an_error(
+    docker: Docker, local: tuple[str, ...]
+) -> None:
+    """Also if the engine has a stand-in that was made for another base of this suite."""
+    docker.has(local=local)
+    base = replace(BASE, stand_in=None)
+    assert expected_base(base, "arm64", images(*local), Notes(state=docker.folder)).identity == PINNED
     with pytest.raises(EngineError) as caught:
-        find(docker, BASE)
+        find(docker, base)
     [problem] = caught.value.problems
     assert f"base debian-12 ({PINNED}): no registry of it can be reached (one.test:" in problem.what
     assert problem.fix == (
@@ -226,7 +233,7 @@ def test_without_a_program_a_base_that_cannot_be_pulled_is_an_error(docker: Dock
     )
 
 
-def local(*references: str, architecture: str = "arm64") -> dict[str, LocalImage]:
+def images(*references: str, architecture: str = "arm64") -> dict[str, LocalImage]:
     image = LocalImage(id="sha256:1", architecture=architecture, labels={})
     return dict.fromkeys(references, image)
 
@@ -237,19 +244,19 @@ def identity(base: Base, here: dict[str, LocalImage], notes: Notes | None = None
 
 def test_a_plan_expects_what_the_last_build_has_used(docker: Docker, tmp_path: Path) -> None:
     notes = Notes(state=docker.folder / "state-of-the-checkout")
-    assert identity(BASE, local(), notes) == PINNED
-    assert identity(BASE, local(STAND_IN), notes) == "sha256:1"
+    assert identity(BASE, images(), notes) == PINNED
+    assert identity(BASE, images(STAND_IN), notes) == "sha256:1"
     docker.has(local=(STAND_IN,), remote=(SECOND,))
     assert find(docker, BASE).reference == SECOND
-    assert expected_base(BASE, "arm64", local(STAND_IN), notes).reference == SECOND
-    assert identity(BASE, local(STAND_IN), notes) == PINNED
+    assert expected_base(BASE, "arm64", images(STAND_IN), notes).reference == SECOND
+    assert identity(BASE, images(STAND_IN), notes) == PINNED
     # A bundle's stand-in is used whatever a registry has.
-    assert identity(BASE, local(STAND_IN), None) == "sha256:1"
+    assert identity(BASE, images(STAND_IN), None) == "sha256:1"
     # What another architecture uses is another image.
     assert expected_base(BASE, "amd64", {}, notes).reference == PINNED
     docker.has(local=(STAND_IN,))
     assert find(docker, BASE).origin is Origin.STAND_IN
-    assert identity(BASE, local(STAND_IN), notes) == "sha256:1"
+    assert identity(BASE, images(STAND_IN), notes) == "sha256:1"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"debian": 1}', "null", "\0"])
@@ -291,7 +298,7 @@ def test_a_label_that_cannot_be_read_says_nothing(text: str) -> None:
 def test_an_image_without_a_digest_that_is_loaded_is_identified_by_its_id() -> None:
     base = replace(BASE, image="debian:bookworm-slim", mirrors=())
     assert base_names(base, "arm64") == ("debian:bookworm-slim", STAND_IN)
-    assert identity(base, local("debian:bookworm-slim")) == "sha256:1"
-    assert identity(base, local("debian:bookworm-slim", architecture="amd64")) == base.image
+    assert identity(base, images("debian:bookworm-slim")) == "sha256:1"
+    assert identity(base, images("debian:bookworm-slim", architecture="amd64")) == base.image
     assert identity(base, {}) == "debian:bookworm-slim"
     assert base_names(BASE, "arm64") == (STAND_IN,)
