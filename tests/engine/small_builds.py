@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from cannery.common.references import full_reference
 from cannery.engine.base import building_architecture
 from cannery.matrix.project import Project
 from cannery.registry.client import Repository
@@ -69,6 +70,14 @@ class Checkout:
         [target] = self.project.matrix().targets.values()
         path = self.project.artifacts / target.artifacts["toolkit"].name
         path.write_bytes(toolkit(0, STEP))
+
+    def allow_stand_ins(self, base: str) -> None:
+        """Allow stand-ins for ``base``, with a program that makes none."""
+        root, repository = self.project.root, full_reference(base).name
+        setting = f'[stand-ins]\n"{repository}" = "make-base"\n'
+        (root / "cannery.toml").write_text(setting, encoding="utf-8")
+        (root / "make-base").write_text("#!/bin/sh\necho no mirror\nexit 9\n", encoding="utf-8")
+        (root / "make-base").chmod(0o755)
 
     def build_py(self, *words: str, **env: str) -> Said:
         done = subprocess.run(

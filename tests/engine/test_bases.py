@@ -105,7 +105,9 @@ def test_base_and_build_base_are_one_reference(
 
 
 def test_a_stand_in_that_is_here_is_not_taken_where_a_registry_answers(world: World) -> None:
-    checkout = world.checkout(world.publish("with-stand-in"))
+    base = world.publish("with-stand-in")
+    checkout = world.checkout(base)
+    checkout.allow_stand_ins(base)
     tag = "cannery/bootstrap:bookworm-" + OTHER
     _import(world.engine, tag, OTHER)
     try:
@@ -185,7 +187,9 @@ def test_a_registry_that_answers_is_no_reason_for_a_stand_in(
     try:
         with refusing(status, make_authority(tmp_path), tmp_path) as host:
             reference = f"{host}/debian:bookworm@sha256:{'5' * 64}"
-            said = world.checkout(reference).build()
+            checkout = world.checkout(reference)
+            checkout.allow_stand_ins(reference)
+            said = checkout.build()
     finally:
         world.engine.docker("image", "rm", tag)
     assert said.code == 6, said.text
@@ -216,16 +220,13 @@ def test_where_no_registry_can_be_reached_only_a_setting_allows_a_stand_in(
 ) -> None:
     digest = f"@sha256:{'6' * 64}" if pinned else ""
     nobody = f"127.0.0.1:{free_port()}"
-    checkout = world.checkout(f"{nobody}/debian:bookworm{digest}")
+    base = f"{nobody}/debian:bookworm{digest}"
+    checkout = world.checkout(base)
     said = checkout.build()
     assert said.code == 6, said.text
     assert f"no registry of it can be reached ({nobody}: " in said.text
     assert f"a program that makes a stand-in for {nobody}/debian below [stand-ins]" in said.text
-    root = checkout.project.root
-    setting = f'[stand-ins]\n"{nobody}/debian" = "make-base"\n'
-    (root / "cannery.toml").write_text(setting, encoding="utf-8")
-    (root / "make-base").write_text("#!/bin/sh\necho no mirror\nexit 9\n", encoding="utf-8")
-    (root / "make-base").chmod(0o755)
+    checkout.allow_stand_ins(base)
     said = checkout.build()
     assert said.code == 6, said.text
     line = f"make-base makes a stand-in for {OTHER}, because no registry can be reached ({nobody}: "
