@@ -208,7 +208,8 @@ class Bases:
     def _why(self, base: Base) -> str:
         """Why no registry of ``base`` can be reached."""
         hosts = dict.fromkeys(full_reference(each).registry for each in _references(base))
-        return "; ".join(f"{host}: {self._unreachable[host]}" for host in hosts if host in self._unreachable)
+        reasons = self._unreachable
+        return "; ".join(f"{host}: {reasons[host]}" for host in hosts if host in reasons)
 
     def _kept(self, base: Base, architecture: str) -> FoundBase | None:
         """The base as it was found earlier, if the builder still has it."""

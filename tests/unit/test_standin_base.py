@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -119,6 +120,10 @@ deb [arch=amd64] http://mirror.example/debian trixie main
 deb\thttp://mirror.example/security  trixie-security  main
 """
 MIRRORS = [
+    "deb http://mirror.example/debian bullseye main",
+    "deb http://mirror.example/debian bullseye-updates main",
+    "deb http://mirror.example/security bullseye-security main",
+]
 
 
 @pytest.fixture
@@ -164,15 +169,15 @@ def test_a_machine_of_another_distribution_has_no_mirror_of_debian(apt: Path) ->
 
 
 OTHER_PROGRAM = f"""#!{sys.executable}
-import sys
+import json, sys
 from pathlib import Path
 here, words = Path(__file__).parent, sys.argv[1:]
 name = Path(sys.argv[0]).name
 with (here / f"{{name}}.calls").open("a") as calls:
-    print(*words, sep="\\n", end="\\n\\n", file=calls)
+    print(json.dumps(words), file=calls)
 hooks = [word.split() for word in words if word.startswith("--extract-hook=")]
-for words in hooks:
-    (here / "settings").write_text(Path(words[-2]).read_text())
+for hook in hooks:
+    (here / "settings").write_text(Path(hook[-2]).read_text())
 if (here / "no-updates").exists() and "-security" in words[-1]:
     sys.exit("E: no such suite")
 if (here / "no-mirror").exists():
@@ -206,8 +211,8 @@ def make(suite: str = "bookworm", architecture: str = "arm64") -> tuple[int, str
 
 def calls(programs: Path, name: str) -> list[list[str]]:
     """The words of each call of a program."""
-    text = (programs / f"{name}.calls").read_text(encoding="utf-8")
-    return [each.split("\n") for each in text.rstrip("\n").split("\n\n")]
+    lines = (programs / f"{name}.calls").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def test_a_stand_in_has_the_settings_of_debian_s_slim_images(programs: Path) -> None:

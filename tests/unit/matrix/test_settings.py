@@ -93,7 +93,10 @@ def test_every_key(tmp_path: Path) -> None:
             "mirrors.docker.io: 'https://m' is not a registry.",
         ),
         ('[stand-ins]\n"a.test/b" = "none"', "stand-ins.a.test/b: there is no program "),
-        ('[stand-ins]\ndebian = "x"', "'debian' is not a repository with its registry. Write it as"),
+        (
+            '[stand-ins]\ndebian = "x"',
+            "'debian' is not a repository with its registry.",
+        ),
         ('[stand-ins]\n"a.test/b:1" = "x"', "'a.test/b:1' is not a repository with its registry."),
         ("[sources\n", "cannery.toml:1:9: the file is not TOML: "),
         ("\n\na = ", "cannery.toml:3:1: the file is not TOML: "),
