@@ -149,14 +149,14 @@ class Bases:
             if self.offline:
                 self._found[key] = _bundled_base(base, architecture)
             else:
-                self._found[key] = self._of_registry(base, architecture) or _stand_in(
-                    base, architecture, self._why(base)
+                self._found[key] = self._from_registries(base, architecture) or _stand_in(
+                    base, architecture, self._reasons(base)
                 )
                 self.notes.keep(base, architecture, self._found[key])
         return self._found[key]
 
-    def _of_registry(self, base: Base, architecture: str) -> FoundBase | None:
-        """The base as a registry has it; None if no registry can be reached.
+    def _from_registries(self, base: Base, architecture: str) -> FoundBase | None:
+        """The base of the first registry that has it; None if no registry can be reached.
 
         Raises:
             EngineError: one can be reached, and none has given it.
@@ -164,20 +164,20 @@ class Bases:
         problems: list[Problem] = []
         for reference in _references(base):
             try:
-                if found := self._given(base, reference, architecture):
-                    return found
+                if image := self._pulled(base, reference, architecture):
+                    return image
             except CanneryError as error:
                 problems += error.problems
-                for each in error.problems:
-                    console.say(f"base {base.name}: {each.what}")
+                for problem in error.problems:
+                    console.say(f"base {base.name}: {problem.what}")
         if not problems:
-            return self._kept(base, architecture)
+            return self._pulled_earlier(base, architecture)
         what = f"base {base.name} ({base.image}) is not available for linux/{architecture}."
         fix = "A stand-in is used only where no registry can be reached."
         raise EngineError([*problems, Problem(what=what, fix=fix)])
 
-    def _given(self, base: Base, reference: str, architecture: str) -> FoundBase | None:
-        """The base as the registry of ``reference`` has it; None if that cannot be reached."""
+    def _pulled(self, base: Base, reference: str, architecture: str) -> FoundBase | None:
+        """The base ``reference``, pulled; None if its registry cannot be reached."""
         host = full_reference(reference).registry
         if host in self._unreachable and not base.is_pinned:
             # What has a digest the builder may have pulled earlier.
@@ -186,7 +186,7 @@ class Bases:
         unknown: CanneryError | None = None
         if not base.is_pinned:
             try:
-                found = _looked_up(base, reference, architecture, self.ca)
+                found = _resolved(base, reference, architecture, self.ca)
             except UnreachableError as error:
                 if reference in local_images([reference]):
                     # The builder would take it, and ask nobody.
@@ -200,19 +200,19 @@ class Bases:
         if refusal:
             raise EngineError(refusal.problem)
         if unknown:
-            what = f"the builder reaches {host}, and this machine, which looks up {reference}, not."
+            what = f"The builder reaches {host}; this machine cannot resolve {reference}."
             fix = "Let this machine reach it, too, or give the base a digest in matrix.yaml."
             raise EngineError([*unknown.problems, Problem(what=what, fix=fix)])
         return found
 
-    def _why(self, base: Base) -> str:
+    def _reasons(self, base: Base) -> str:
         """Why no registry of ``base`` can be reached."""
         hosts = dict.fromkeys(full_reference(each).registry for each in _references(base))
         reasons = self._unreachable
         return "; ".join(f"{host}: {reasons[host]}" for host in hosts if host in reasons)
 
-    def _kept(self, base: Base, architecture: str) -> FoundBase | None:
-        """The base as it was found earlier, if the builder still has it."""
+    def _pulled_earlier(self, base: Base, architecture: str) -> FoundBase | None:
+        """The base of the last build, if the builder still has it."""
         known = self.notes.known(base, architecture)
         if known and known.origin is Origin.REGISTRY and not base.is_pinned:
             refusal = pull(self.builder, known.reference, architecture)
@@ -224,11 +224,11 @@ def look_up(base: Base, architecture: str, notes: Notes, ca: Path | None) -> Non
     """Write down which image ``base``, which has no digest, is now, if a registry says so."""
     for reference in _references(base):
         with suppress(CanneryError):
-            notes.keep(base, architecture, _looked_up(base, reference, architecture, ca))
+            notes.keep(base, architecture, _resolved(base, reference, architecture, ca))
             return
 
 
-def _looked_up(base: Base, reference: str, architecture: str, ca: Path | None) -> FoundBase:
+def _resolved(base: Base, reference: str, architecture: str, ca: Path | None) -> FoundBase:
     now = resolved(str(full_reference(reference)), f"linux/{architecture}", ca)
     return FoundBase(
         reference=f"{reference}@{now.digest}",
