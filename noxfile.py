@@ -46,7 +46,7 @@ def lint(session: nox.Session) -> None:
     shell = "build-hccl-test build-wheel install-packages install-rpms install-uv installer-shims"
     scripts += [f"{CONTEXT}/{name}" for name in [*shell.split(), "name-python", "native-python"]]
     scripts += [f"{SIM}/device/build.sh", "cannery/verify/probe/find_python.sh"]
-    scripts.append("cannery/engine/bootstrap-hook")
+    scripts.append("tools/standin-base")
     scripts += sorted(glob.glob(f"{SIM}/ascend_sim/packages/**/*.sh", recursive=True))
     session.run("shellcheck", *scripts)
     _workflows(session)

@@ -11,7 +11,8 @@ Usage: bash setup.sh [--venv] [--tests[=full]] [COMMAND [ARGUMENT...]]
 Installs and starts the following, if it is missing:
   1. a container engine with buildx     (Debian packages; needs root)
   2. arm64 emulation                    (qemu-user-static; not on an arm64 machine)
-  3. mmdebstrap, which bootstraps base images if no registry can be reached
+  3. where Docker Hub cannot be reached: mmdebstrap, and cannery.toml, which allows stand-ins for
+     Debian's images
   4. a virtual environment in .venv with what build.py requires (requirements.txt)
 Then runs COMMAND in the current directory, with that environment first on PATH.
 It can be run repeatedly: it changes nothing that works already.
@@ -153,7 +154,35 @@ ensure_emulation() {
   say "arm64 emulation: registered"
 }
 
-ensure_bootstrap_tools() {
+# Docker Hub has the bases. It answers 401 to who has not logged in.
+reaches_hub() {
+  timeout 10 python3 - 2>/dev/null <<'PYTHON'
+import urllib.error, urllib.request
+try:
+    urllib.request.urlopen("https://registry-1.docker.io/v2/", timeout=5)
+except urllib.error.HTTPError:
+    pass
+PYTHON
+}
+
+# build.py then makes bases with tools/standin-base, while the software device is compiled.
+allow_stand_ins() {
+  local settings="$root/cannery.toml"
+  install_mmdebstrap
+  if [ ! -e "$settings" ]; then
+    say "Docker Hub cannot be reached: cannery.toml allows stand-ins for Debian's images"
+    cat >"$settings" <<'TEXT'
+# Written by setup.sh, because Docker Hub could not be reached. Remove it once it can be, or name a
+# mirror of it below [mirrors]; see docs/build.md.
+[stand-ins]
+"docker.io/library/debian" = "tools/standin-base"
+TEXT
+  elif ! grep -q '^\[stand-ins\]' "$settings"; then
+    say "Docker Hub cannot be reached, and cannery.toml allows no stand-ins for Debian's images"
+  fi
+}
+
+install_mmdebstrap() {
   local missing=()
   command -v mmdebstrap >/dev/null || missing+=(mmdebstrap)
   command -v arch-test >/dev/null || missing+=(arch-test)
@@ -164,6 +193,7 @@ ensure_bootstrap_tools() {
 
 ensure_test_tools() {
   command -v apt-get >/dev/null || return 0
+  install_mmdebstrap
   command -v ip >/dev/null || apt_install iproute2
   command -v mpicxx >/dev/null || apt_install libmpich-dev mpich
   # An engine without root's rights looks for it.
@@ -266,9 +296,11 @@ ensure_venv &
 installing=$!
 trap 'kill "$installing" 2>/dev/null || true' EXIT
 if [ -z "$only_venv" ]; then
+  reaches_hub &
+  asking=$!
   ensure_engine
   ensure_emulation
-  ensure_bootstrap_tools
+  wait "$asking" || allow_stand_ins
   [ -z "$all_tests" ] || ensure_test_tools
 fi
 wait "$installing"

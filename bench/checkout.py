@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cannery.common.errors import CanneryError
 from cannery.common.process import run
+from cannery.matrix.files import SETTINGS
 from cannery.matrix.project import Project
 
 _NEEDED = (
@@ -22,7 +23,8 @@ _LEFT_OUT = shutil.ignore_patterns("__pycache__")
 def copied(project: Project, root: Path) -> Project:
     """A copy at ``root`` of the files that build and check; simulated packages are shared."""
     (project.state / "simulator").mkdir(parents=True, exist_ok=True)
-    for name in _NEEDED:
+    settings = (SETTINGS, "tools") if (project.root / SETTINGS).is_file() else ()
+    for name in (*_NEEDED, *settings):
         source = project.root / name
         if source.is_dir():
             shutil.copytree(source, root / name, ignore=_LEFT_OUT)

@@ -55,7 +55,7 @@ _CANN = "the bytes of CANN, which are written three times and once more as a lay
 LIMITS: dict[str, Limit] = {
     "first-command": Limit(
         bounded_by=(
-            "the download of the engine's packages, the bootstrap of two bases, and one cold build "
+            "the download of the engine's packages, stand-ins for two bases, and one cold build "
             "with its tests"
         ),
         at_most=180,

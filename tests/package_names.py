@@ -20,7 +20,6 @@ from pathlib import Path
 from cannery.common.bases import Base
 from cannery.common.model import Target
 from cannery.common.yaml_reader import Section, read_yaml
-from cannery.engine.bootstrap import own_sources, snapshot_sources
 from cannery.matrix.distributions import read_base
 from cannery.matrix.project import Project
 
@@ -51,14 +50,20 @@ def names_of(base: Base, targets: Iterable[Target]) -> dict[str, str]:
     return found
 
 
+def debian_sources(suite: str) -> list[str]:
+    """The lines of sources.list for a release of Debian, at the mirrors of this machine's apt."""
+    argv = [str(ROOT / "tools" / "standin-base"), "--sources", suite]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
 def lists_of(base: Base, mirrors: Iterable[Sequence[str]]) -> dict[str, list[str]]:
     """Architecture to the lines of sources.list for the base; empty if it has none here.
 
     ``mirrors`` are those of the command line. Nothing is installed from one, so that the keys of
     its distribution need not be here.
     """
-    if base.distribution.bootstrapped:
-        lines = snapshot_sources(base) if base.snapshot else own_sources(base.suite)
+    if base.distribution.name == "debian":
+        lines = debian_sources(base.suite)
         return dict.fromkeys(ARCHITECTURES, lines) if lines else {}
     return {
         architecture: [f"deb [trusted=yes] {address} {base.suite} main universe"]

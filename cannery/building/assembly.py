@@ -25,7 +25,6 @@ from cannery.common.references import image_tag
 from cannery.engine import base
 from cannery.engine.bake import BakeSettings
 from cannery.engine.base import Notes
-from cannery.engine.bootstrap import logins_of
 from cannery.engine.builder import Builder
 from cannery.engine.images import local_images
 from cannery.engine.simulator import Simulated, simulated
@@ -44,7 +43,7 @@ from cannery.options import BuildOptions
 
 @dataclass
 class Assembly:
-    """Makes the builds of a run, and pulls or bootstraps missing bases."""
+    """Makes the builds of a run, and finds their bases."""
 
     project: Project
     matrix: Matrix
@@ -56,8 +55,7 @@ class Assembly:
 
         Raises:
             ArtifactError, FileError: as ``check_artifacts`` and ``VendorImages.taking``.
-            EngineError, BuildError: as ``VendorImages.taking``; or a base is missing and can
-                neither be pulled nor bootstrapped.
+            EngineError, BuildError: as ``VendorImages.taking``; or there is no base.
         """
         folder = made.artifacts if made else self.options.artifacts
         hashes = Hashes(self.project.state / "hashes.json")
@@ -75,7 +73,6 @@ class Assembly:
             # Arguments that every build knows; they are in no layer, history or cache key.
             arguments |= dict.fromkeys(("http_proxy", "https_proxy"), self.options.gateway)
         build = _image(self, ready, used, (folder, arguments, contexts))
-        build = replace(build, apt_logins=self._apt_logins(ready.target, used))
         if ready.target.vendor_image:
             build = self._vendor_images.taking(ready, build)
         key = build.labels[LABEL]
@@ -83,9 +80,9 @@ class Assembly:
         return replace(build, labels={**build.labels, **labels})
 
     def find_bases(self, targets: Iterable[Target]) -> None:
-        """Pull or bootstrap missing bases of ``targets``, except those of the building machine.
+        """Find the bases of ``targets``, except those of the building machine.
 
-        ``image`` raises the error of a base that can be neither pulled nor bootstrapped.
+        ``image`` raises the error of a base that there is not.
         """
         for target in targets:
             needed = bases(target)
@@ -94,14 +91,6 @@ class Assembly:
                 if each != building:
                     with suppress(EngineError):
                         self._bases.find(*each)
-
-    def _apt_logins(self, target: Target, used: Mapping[str, FoundBase]) -> str:
-        """The logins of the servers that are in the apt sources of bootstrapped bases."""
-        if self.options.from_bundle:
-            return ""
-        return logins_of(
-            each for name, (each, _) in bases(target).items() if used[name].is_bootstrapped
-        )
 
     @cached_property
     def _vendor_images(self) -> VendorImages:
@@ -132,7 +121,7 @@ class Assembly:
 
 
 def printed(project: Project, selection: Selection, options: BuildOptions, planned: Planned) -> str:
-    """The bake file of ``planned``. Nothing is built, pulled or bootstrapped.
+    """The bake file of ``planned``. Nothing is built or pulled.
 
     Raises:
         EngineError: the engine does not answer.

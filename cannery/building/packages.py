@@ -16,7 +16,6 @@ from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.engine import base, containers
 from cannery.engine.bake import BakeSettings, stage_texts
-from cannery.engine.bootstrap import logins_of
 from cannery.engine.builder import find_builder
 from cannery.engine.images import ImageFiles
 from cannery.image.bake_file import Caches, ImageBuild
@@ -134,7 +133,6 @@ class _Resolver:
         used = {name: self.bases.find(*each) for name, each in needed.items()}
         folder = self.project.state / "bases"
         places = base.contexts(used.values(), self.settings.builder, folder)
-        own = [each for name, (each, _) in needed.items() if used[name].is_bootstrapped]
         build = ImageBuild(
             id=f"{target.id}-packages",
             tag="",
@@ -144,7 +142,6 @@ class _Resolver:
             platform=target.platform,
             contexts={**places, "cannery": str(self.project.build_context)},
             arguments={**{name: each.reference for name, each in used.items()}, "TIME": now()},
-            apt_logins=logins_of(own),
         )
         texts = stage_texts(build, _STAGE, self.settings)
         layers: dict[str, list[Deb]] = {}

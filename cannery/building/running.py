@@ -152,7 +152,7 @@ class _PlanRun:
                 self._fail(step.id, error)
 
     def find_bases(self) -> None:
-        """Pull or bootstrap missing bases, while the simulated packages are made."""
+        """Find the bases of the targets, while the simulated packages are made."""
         steps = self._left(Action.BUILD)
         self.assembly.find_bases(self.planned.ready[step.id].target for step in steps)
 

@@ -17,12 +17,12 @@ from cannery.common import console
 from cannery.common.clock import now
 from cannery.common.errors import MatrixError, OutOfSyncError, Problem, counted
 from cannery.common.files import read_text
-from cannery.common.option import flag, matching, option
+from cannery.common.option import flag, option
 from cannery.common.package_index import PackageIndex, package_index
 from cannery.engine.base import building_architecture
 from cannery.lock.index_versions import ask
 from cannery.lock.proposing import proposals, propose
-from cannery.matrix.base_updates import move_snapshots, update_bases
+from cannery.matrix.base_updates import update_bases
 from cannery.matrix.index_questions import KEYS, questions
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project, select
@@ -47,24 +47,16 @@ class UpdateOptions(TargetOptions):
         "--write adds them",
         conflicts=("check", "deepspeed"),
     )
-    snapshot: str = option(
-        "instead, give the bases that have a snapshot this one, as in 20261101T000000Z; "
-        "--write changes it in matrix.yaml",
-        default="",
-        metavar="TIME",
-        parse=matching(r"[0-9]{8}T[0-9]{6}Z", "time of a snapshot", "20261101T000000Z"),
-        conflicts=("check", "deepspeed", "bases"),
-    )
     packages: bool = flag(
         "instead, compare the packages that apt resolves now with those in packages.lock of each "
         "target; --write records them there",
-        conflicts=("deepspeed", "bases", "snapshot"),
+        conflicts=("deepspeed", "bases"),
     )
     new: bool = flag(
         "instead, propose whole targets: for new pairs of torch and CANN, and for newer "
         "applications; --write adds them to families of matrix.yaml. Targets that are no "
         "longer maintained are named for removal",
-        conflicts=("deepspeed", "bases", "snapshot", "packages", "targets", "where"),
+        conflicts=("deepspeed", "bases", "packages", "targets", "where"),
     )
     kind: str = option(
         "with --new, only pairs on a CANN that a target has (torch_npu), pairs on another CANN "
@@ -79,7 +71,7 @@ class UpdateOptions(TargetOptions):
         "compat.yaml",
         default=(),
         metavar="FILE",
-        conflicts=("deepspeed", "bases", "snapshot", "packages", "targets", "where"),
+        conflicts=("deepspeed", "bases", "packages", "targets", "where"),
     )
     check: bool = flag(
         "write nothing; exit with code 4 if something is newer (a torch without a "
@@ -119,8 +111,9 @@ def run(given: Given, project: Project) -> int:
         FileError: a file cannot be read or written; then none has changed.
     """
     options = read(UpdateOptions, given, project)
-    if options.bases or options.snapshot:
-        _update_bases(project, options)
+    if options.bases:
+        building, ca = building_architecture(), existing(options.ca)
+        update_bases(project, building=building, write=options.write, ca=ca)
         return 0
     source = _source(options)
     if options.packages or options.new or options.table:
@@ -177,16 +170,6 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
     else:
         project.replace(found.files, found.before)
         console.say(f"{said} added, with locks; now run: python build.py sync")
-
-
-def _update_bases(project: Project, options: UpdateOptions) -> None:
-    """Look for digests of bases, or move their snapshots."""
-    if options.bases:
-        building, ca = building_architecture(), existing(options.ca)
-        update_bases(project, building=building, write=options.write, ca=ca)
-        return
-    targets = select(project.matrix(), options.targets, options.where)
-    move_snapshots(project, targets, options.snapshot, write=options.write)
 
 
 def _update_packages(project: Project, options: UpdateOptions, source: PackageIndex) -> None:

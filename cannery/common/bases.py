@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from cannery.common.sources import File
 
@@ -51,16 +52,14 @@ class Distribution:
     ``packages`` maps what a layer asks for (``EVERY_IMAGE``, ``LIBRARIES``, ``PYTHON``, ``MPI``) to
     names of packages.
     ``site_packages`` is the folder in which the base's own interpreter finds installed packages;
-    it has ``{minor}``. ``bootstrapped`` says whether a stand-in for its image can be made of its
-    packages, and ``native_python`` whether the building machine can have the same interpreter from
-    the same place, to compile an image's Python files.
+    it has ``{minor}``. ``native_python`` says whether the building machine can have the same
+    interpreter from the same place, to compile an image's Python files.
     """
 
     name: str
     package_manager: PackageManager
     packages: Mapping[str, tuple[str, ...]]
     site_packages: str
-    bootstrapped: bool
     native_python: bool
 
     def packages_for(self, *wanted: str) -> tuple[str, ...]:
@@ -89,10 +88,8 @@ class Base:
     """An operating system image, and the release of the distribution that it has.
 
     ``image`` has a digest unless nobody has looked it up yet. ``mirrors`` are references to the
-    same image in other registries, which are tried first. With ``snapshot``, a time as in
-    ``20261101T000000Z``, there is no such image: the base is bootstrapped from the distribution's
-    packages of this time, with their security updates, and ``image`` is what it is called.
-    ``archive`` is the web address of the server that has them, if one is known.
+    same image in other registries, which are tried first. ``stand_in`` is the program that makes
+    an image in its place if no registry can be reached; None if there is none.
     """
 
     name: str
@@ -101,18 +98,16 @@ class Base:
     glibc: str
     distribution: Distribution
     mirrors: tuple[str, ...] = ()
-    snapshot: str = ""
-    archive: str = ""
+    stand_in: Path | None = None
 
     @property
     def is_pinned(self) -> bool:
         """Whether the image is always the same one."""
-        return "@" in self.image or bool(self.snapshot)
+        return "@" in self.image
 
     def bootstrap_tag(self, architecture: str) -> str:
-        """The local tag of the image that is bootstrapped in this one's place."""
-        date = f"-{self.snapshot}" if self.snapshot else ""
-        return f"cannery/bootstrap:{self.suite}{date}-{architecture}"
+        """The local tag of the stand-in for this image."""
+        return f"cannery/bootstrap:{self.suite}-{architecture}"
 
 
 class Origin(StrEnum):
@@ -123,9 +118,7 @@ class Origin(StrEnum):
     LOCAL = "local"
     """The user has loaded it, and no registry can be reached."""
     STAND_IN = "stand-in"
-    """It was bootstrapped, because no registry can be reached."""
-    SNAPSHOT = "snapshot"
-    """It was bootstrapped, as matrix.yaml wants it."""
+    """A program of this machine has made it, because no registry can be reached."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,17 +126,12 @@ class FoundBase:
     """The image of a base that a build uses.
 
     ``reference`` is what the Dockerfile names. ``identity`` is a part of the content key: a
-    reference with a digest, what a snapshot is called, or the id of a local image.
+    reference with a digest, or the id of a local image.
     """
 
     reference: str
     identity: str
     origin: Origin
-
-    @property
-    def is_bootstrapped(self) -> bool:
-        """Whether its packages are those of a mirror that this machine names."""
-        return self.origin in (Origin.STAND_IN, Origin.SNAPSHOT)
 
 
 class PythonSource(StrEnum):

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
-_SNAPSHOT = "%Y%m%dT%H%M%SZ"
-
 
 def now() -> str:
     """The time in UTC, as in ``2026-11-21T12:00:00Z``."""
@@ -18,15 +16,6 @@ def is_day(text: str) -> bool:
     try:
         # Python reads other forms of a day, too.
         return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
-
-
-def is_snapshot(text: str) -> bool:
-    """Whether ``text`` is a time as servers of snapshots name it, as in ``20261101T000000Z``."""
-    try:
-        read = datetime.strptime(text, _SNAPSHOT).replace(tzinfo=UTC)
-        return read.strftime(_SNAPSHOT) == text
     except ValueError:
         return False
 

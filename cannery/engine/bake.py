@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds many images with one ``docker buildx bake``, and continues if some of them fail."""
+"""Builds with BuildKit through ``docker buildx bake``, because the docker SDK cannot use BuildKit.
+
+Many images are one call, which continues if some of them fail.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,18 @@ import json
 import re
 import tempfile
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from cannery.common.errors import BuildError, EngineError
+from cannery.common.errors import BuildError, EngineError, Problem
 from cannery.common.files import write_files
 from cannery.common.package_index import PackageIndex
 from cannery.common.process import stream
 from cannery.engine import client as engine
 from cannery.engine.builder import Builder, progress_mode
-from cannery.engine.buildx import failure, stream_to
 from cannery.image.bake_events import Event, EventKind, Events, short
 from cannery.image.bake_file import (
     INDEX_VARIABLE,
@@ -47,6 +49,15 @@ _EXPORTS = ("exporting to ", "importing to ")
 _TAIL = 25
 """The number of last lines of a target that are searched for the reason of a failure."""
 
+_REASON = re.compile(r"ERROR|error:|\bcause:|Caused by:")
+"""Matches the lines with the reason of a failure; uv writes the causes of an error below it."""
+
+REPEATED = re.compile(r"ERROR: (?:failed to build: )?failed to (?:solve|run Build function): ")
+"""The beginning of the line in which buildx repeats the error of a step.
+
+It is "run Build function" if the engine takes more than five seconds to end the build.
+"""
+
 _EXCERPT = re.compile(r"\s*[0-9]+ \| ")
 """Begins the lines of the Dockerfile that buildx repeats below a failure, which hold no reason."""
 
@@ -67,8 +78,6 @@ ends whose session it asks."""
 
 _OLD_RELEASES = 'Acquire::Check-Valid-Until "false";\n'
 """Debian's lists of updates are valid for a week, and a bundle is to be of use for longer."""
-
-_LOGINS_ARE_HERE = 'Dir::Etc::netrc "/run/secrets/apt";\n'
 
 Heard = Callable[[str, Event, tuple[int, int]], None]
 """Is called with the id of a target, an event, and the numbers of finished and of known steps."""
@@ -119,21 +128,12 @@ def bake(
     return failures
 
 
-def apt_settings(builds: Iterable[ImageBuild], source: PackageIndex, folder: Path) -> Path | None:
-    """A file of apt's settings for ``builds``, which is made in ``folder``; None without any.
-
-    apt reads it a second time for logins, and leaves out all but those: in its settings they are
-    in comments.
-    """
-    text = _OLD_RELEASES if source.gateway else ""
-    logins = {line for build in builds for line in build.apt_logins.splitlines()}
-    if logins:
-        text += _LOGINS_ARE_HERE + "".join(f"// {line}\n" for line in sorted(logins))
-    if not text:
+def _apt_settings(source: PackageIndex, folder: Path) -> Path | None:
+    """A file of apt's settings in ``folder`` for a build from a bundle; None for any other."""
+    if not source.gateway:
         return None
     path = folder / "apt.conf"
-    path.touch(mode=0o600)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(_OLD_RELEASES, encoding="utf-8")
     return path
 
 
@@ -187,7 +187,7 @@ class _BakeCall:
         index = settings.source.index_url
         with tempfile.TemporaryDirectory(prefix="cannery-bake-") as folder:
             file, metadata = Path(folder) / "bake.json", Path(folder) / "metadata.json"
-            apt = apt_settings(self.builds, settings.source, Path(folder))
+            apt = _apt_settings(settings.source, Path(folder))
             text = bake_file(
                 self.builds, settings.caches, ca=settings.source.ca, index=bool(index), apt=apt
             )
@@ -228,7 +228,7 @@ class _BakeCall:
         failed = self._failed or (set(self._tails) if len(self._tails) == 1 else set())
         what = f"the build failed ({self._code})"
         return {
-            each: failure(f"{each}: {what}", [*self._tails[each]], self.log(each))
+            each: _failure(f"{each}: {what}", [*self._tails[each]], self.log(each))
             for each in sorted(failed)
         }
 
@@ -274,6 +274,45 @@ class _BakeCall:
             self._tails[target].extend(each for each in lines if not _EXCERPT.match(each))
 
 
+def write_stage(build: ImageBuild, stage: str, folder: Path, settings: BakeSettings) -> None:
+    """Write the files of a stage of ``build`` into ``folder``; "" is the last stage.
+
+    Raises:
+        BuildError: the build failed; the message has the end of its output.
+    """
+    log, source = settings.logs / f"{build.id}.log", settings.source
+    index = source.index_url
+    log.parent.mkdir(parents=True, exist_ok=True)
+    tail: deque[str] = deque(maxlen=_TAIL)
+    with (
+        tempfile.TemporaryDirectory(prefix="cannery-bake-") as inputs,
+        log.open("w", encoding="utf-8") as output,
+    ):
+
+        def heard(line: str) -> None:
+            tail.append(source.redacted(line))
+            output.write(tail[-1])
+
+        file = Path(inputs) / "bake.json"
+        apt = _apt_settings(source, Path(inputs))
+        text = stage_file(build, (stage, folder), ca=source.ca, index=bool(index), apt=apt)
+        file.write_text(text, encoding="utf-8")
+        argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
+        argv += ["--progress", "plain", "--file", str(file)]
+        secret = {INDEX_VARIABLE: index} if index else {}
+        code = stream(argv, heard, {**ENVIRONMENT, **secret})
+    if code:
+        raise _failure(f"{build.id}: the build failed ({code})", [*tail], log)
+
+
+def stage_texts(build: ImageBuild, stage: str, settings: BakeSettings) -> dict[str, str]:
+    """Name to text of the files of a stage of ``build``. Raises as ``write_stage``."""
+    with tempfile.TemporaryDirectory(prefix="cannery-stage-") as folder:
+        write_stage(build, stage, Path(folder) / stage, settings)
+        files = sorted((Path(folder) / stage).iterdir())
+        return {file.name: file.read_text(encoding="utf-8") for file in files}
+
+
 def read_facts(
     build: ImageBuild, reference: str, settings: BakeSettings, kept: Path
 ) -> VendorFacts:
@@ -286,49 +325,32 @@ def read_facts(
         BuildError: the image cannot be pulled or read.
         FileError: the facts cannot be kept.
     """
-    if found := _parsed(kept):
-        return found
-    with tempfile.TemporaryDirectory(prefix="cannery-facts-") as folder:
-        code, tail = _write_stage(build, FACTS_STAGE, Path(folder), settings)
-        made = Path(folder) / FACTS
-        found = None if code else _parsed(made)
-        if found:
-            write_files({kept: made.read_text(encoding="utf-8")})
-            return found
-    what = f"{build.id}: {reference} cannot be read ({code})"
-    raise failure(what, [*tail], settings.logs / f"{build.id}.log")
+    if facts := _parsed(kept):
+        return facts
+    text = stage_texts(build, FACTS_STAGE, settings).get(FACTS, "")
+    try:
+        facts = VendorFacts.parse(text)
+    except (ValueError, TypeError) as error:
+        raise BuildError(f"{build.id}: {reference} cannot be read: {error}.") from error
+    write_files({kept: text})
+    return facts
 
 
-def stage_texts(build: ImageBuild, stage: str, settings: BakeSettings) -> dict[str, str]:
-    """Name to text of the files of a stage of ``build``.
-
-    Raises:
-        BuildError: it cannot be built.
-    """
-    with tempfile.TemporaryDirectory(prefix="cannery-stage-") as folder:
-        code, tail = _write_stage(build, stage, Path(folder) / stage, settings)
-        if not code:
-            files = sorted((Path(folder) / stage).iterdir())
-            return {file.name: file.read_text(encoding="utf-8") for file in files}
-    what = f"{build.id}: the build failed ({code})"
-    raise failure(what, [*tail], settings.logs / f"{build.id}.log")
-
-
-def _write_stage(
-    build: ImageBuild, stage: str, folder: Path, settings: BakeSettings
-) -> tuple[int, deque[str]]:
-    """Write the files of a stage of ``build`` into ``folder``; the exit code and the last lines."""
-    log, source = settings.logs / f"{build.id}.log", settings.source
-    index = source.index_url
-    with tempfile.TemporaryDirectory(prefix="cannery-bake-") as inputs:
-        file = Path(inputs) / "bake.json"
-        apt = apt_settings([build], source, Path(inputs))
-        text = stage_file(build, (stage, folder), ca=source.ca, index=bool(index), apt=apt)
-        file.write_text(text, encoding="utf-8")
-        argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
-        argv += ["--progress", "plain", "--file", str(file)]
-        secret = {INDEX_VARIABLE: index} if index else {}
-        return stream_to(argv, log, source, {**ENVIRONMENT, **secret})
+def _failure(what: str, tail: Sequence[str], log: Path) -> BuildError:
+    """The error for a build that ended with the lines ``tail``; ``log`` has the whole output."""
+    lines = [REPEATED.sub("ERROR: ", line) for line in tail]
+    text = "".join(lines)
+    fix = f"The whole log is in {log}."
+    # Steps run programs of all kinds, so only their texts can be searched. This only adds a hint.
+    if "no space left on device" in text.lower():
+        fix = "The engine's disk is full: 'docker system df' shows its use. " + fix
+    elif "certificate" in text.lower():
+        fix = "A certificate is not trusted: name your own CA file with --ca. " + fix
+    elif "rpc error: code = Unavailable" in text or "ERROR: Unavailable:" in text:
+        fix = "The connection to the engine was lost: check that it runs, and build again. " + fix
+    errors = [line for line in lines if _REASON.search(line)] or lines[-5:]
+    said = "".join(dict.fromkeys(errors)).rstrip()
+    return BuildError(Problem(what=f"{what}.\n{said}\n", fix=fix))
 
 
 def _parsed(path: Path) -> VendorFacts | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the bases of builds: in a registry, or a stand-in if no registry can be reached."""
+"""Finds the bases of builds: in a registry, or in the engine if no registry can be reached."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from cannery.common.errors import (
     file_error,
 )
 from cannery.common.files import exclusive, read_text, temporary_folder, write_files
+from cannery.common.process import run, stated
 from cannery.common.references import full_reference
-from cannery.engine.bootstrap import bootstrap, checked
 from cannery.engine.builder import Builder
-from cannery.engine.images import Images, LocalImage, local_images, pull
+from cannery.engine.images import Images, local_images, pull
 from cannery.registry.client import resolved
 from cannery.registry.errors import UnreachableError
 
@@ -98,30 +98,27 @@ def base_names(base: Base, architecture: str) -> tuple[str, ...]:
 def expected_base(base: Base, architecture: str, images: Images, notes: Notes | None) -> FoundBase:
     """What ``Bases.find`` is expected to find, without asking any registry.
 
-    ``images`` are the local ones among ``base_names``. Without ``notes`` no registry will be asked.
+    ``images`` are the local ones among ``base_names``. Without ``notes`` no registry will be asked,
+    because a bundle has brought the bases.
     """
-    known = notes.known(base, architecture) if notes and not base.snapshot else None
+    known = notes.known(base, architecture) if notes else None
     if known and known.origin is Origin.REGISTRY:
         return known
     named = FoundBase(reference=base.image, identity=base.image, origin=Origin.REGISTRY)
-    return local_base(base, architecture, images) or named
+    return _local_base(base, architecture, images, bundled=notes is None) or named
 
 
-def local_base(base: Base, architecture: str, images: Images) -> FoundBase | None:
+def _local_base(
+    base: Base, architecture: str, images: Images, *, bundled: bool = False
+) -> FoundBase | None:
     """The one of the local ``images`` that is used for ``base`` if no registry can be asked."""
-    tag = base.bootstrap_tag(architecture)
-    if base.snapshot:
-        found = FoundBase(reference=tag, identity=base.image, origin=Origin.SNAPSHOT)
-        return found if _is_for(architecture, images.get(tag)) else None
     for name in base_names(base, architecture):
-        if _is_for(architecture, images.get(name)):
-            origin = Origin.STAND_IN if name == tag else Origin.LOCAL
+        stand_in = name == base.bootstrap_tag(architecture)
+        allowed = bundled or base.stand_in or not stand_in
+        if allowed and name in images and images[name].architecture == architecture:
+            origin = Origin.STAND_IN if stand_in else Origin.LOCAL
             return FoundBase(reference=name, identity=images[name].id, origin=origin)
     return None
-
-
-def _is_for(architecture: str, image: LocalImage | None) -> bool:
-    return image is not None and image.architecture == architecture
 
 
 @dataclass
@@ -137,7 +134,7 @@ class Bases:
     ca: Path | None = None
     offline: bool = False
     _found: dict[tuple[str, str], FoundBase] = field(default_factory=dict)
-    _silent: dict[str, str] = field(default_factory=dict)
+    _unreachable: dict[str, str] = field(default_factory=dict)
     """Registry to why it cannot be reached."""
 
     def find(self, base: Base, architecture: str) -> FoundBase:
@@ -145,78 +142,77 @@ class Bases:
 
         Raises:
             EngineError: a registry answers and does not give it; or no registry can be reached, and
-                no stand-in can be bootstrapped.
+                there is no stand-in.
         """
         key = (base.image, architecture)
         if key not in self._found:
             if self.offline:
-                self._found[key] = _brought(base, architecture)
+                self._found[key] = _bundled_base(base, architecture)
             else:
-                self._found[key] = self._of_registry(base, architecture) or _stand_in(
-                    base, architecture, self._why(base)
+                self._found[key] = self._from_registries(base, architecture) or _stand_in(
+                    base, architecture, self._reasons(base)
                 )
                 self.notes.keep(base, architecture, self._found[key])
         return self._found[key]
 
-    def _of_registry(self, base: Base, architecture: str) -> FoundBase | None:
-        """The base as a registry has it; None if no registry can be reached.
+    def _from_registries(self, base: Base, architecture: str) -> FoundBase | None:
+        """The base of the first registry that has it; None if no registry can be reached.
 
         Raises:
             EngineError: one can be reached, and none has given it.
         """
-        if base.snapshot:
-            return None
         problems: list[Problem] = []
         for reference in _references(base):
             try:
-                if found := self._given(base, reference, architecture):
-                    return found
+                if image := self._pulled(base, reference, architecture):
+                    return image
             except CanneryError as error:
                 problems += error.problems
-                for each in error.problems:
-                    console.say(f"base {base.name}: {each.what}")
+                for problem in error.problems:
+                    console.say(f"base {base.name}: {problem.what}")
         if not problems:
-            return self._kept(base, architecture)
-        what = f"base {base.name} ({base.image}) cannot be had for linux/{architecture}."
-        fix = "A stand-in is bootstrapped only where no registry can be reached."
+            return self._pulled_earlier(base, architecture)
+        what = f"base {base.name} ({base.image}) is not available for linux/{architecture}."
+        fix = "A stand-in is used only where no registry can be reached."
         raise EngineError([*problems, Problem(what=what, fix=fix)])
 
-    def _given(self, base: Base, reference: str, architecture: str) -> FoundBase | None:
-        """The base as the registry of ``reference`` has it; None if that cannot be reached."""
+    def _pulled(self, base: Base, reference: str, architecture: str) -> FoundBase | None:
+        """The base ``reference``, pulled; None if its registry cannot be reached."""
         host = full_reference(reference).registry
-        if host in self._silent and not base.is_pinned:
+        if host in self._unreachable and not base.is_pinned:
             # What has a digest the builder may have pulled earlier.
             return None
         found = FoundBase(reference=reference, identity=base.image, origin=Origin.REGISTRY)
         unknown: CanneryError | None = None
         if not base.is_pinned:
             try:
-                found = _looked_up(base, reference, architecture, self.ca)
+                found = _resolved(base, reference, architecture, self.ca)
             except UnreachableError as error:
                 if reference in local_images([reference]):
                     # The builder would take it, and ask nobody.
-                    self._silent[host] = error.problems[0].what
+                    self._unreachable[host] = error.problems[0].what
                     return None
                 unknown = error
         refusal = pull(self.builder, found.reference, architecture)
         if refusal and refusal.silent:
-            self._silent[host] = refusal.why
+            self._unreachable[host] = refusal.why
             return None
         if refusal:
             raise EngineError(refusal.problem)
         if unknown:
-            what = f"the builder reaches {host}, and this machine, which looks up {reference}, not."
+            what = f"The builder reaches {host}; this machine cannot resolve {reference}."
             fix = "Let this machine reach it, too, or give the base a digest in matrix.yaml."
             raise EngineError([*unknown.problems, Problem(what=what, fix=fix)])
         return found
 
-    def _why(self, base: Base) -> str:
+    def _reasons(self, base: Base) -> str:
         """Why no registry of ``base`` can be reached."""
         hosts = dict.fromkeys(full_reference(each).registry for each in _references(base))
-        return "; ".join(f"{host}: {self._silent[host]}" for host in hosts if host in self._silent)
+        reasons = self._unreachable
+        return "; ".join(f"{host}: {reasons[host]}" for host in hosts if host in reasons)
 
-    def _kept(self, base: Base, architecture: str) -> FoundBase | None:
-        """The base as it was found earlier, if the builder still has it."""
+    def _pulled_earlier(self, base: Base, architecture: str) -> FoundBase | None:
+        """The base of the last build, if the builder still has it."""
         known = self.notes.known(base, architecture)
         if known and known.origin is Origin.REGISTRY and not base.is_pinned:
             refusal = pull(self.builder, known.reference, architecture)
@@ -228,11 +224,11 @@ def look_up(base: Base, architecture: str, notes: Notes, ca: Path | None) -> Non
     """Write down which image ``base``, which has no digest, is now, if a registry says so."""
     for reference in _references(base):
         with suppress(CanneryError):
-            notes.keep(base, architecture, _looked_up(base, reference, architecture, ca))
+            notes.keep(base, architecture, _resolved(base, reference, architecture, ca))
             return
 
 
-def _looked_up(base: Base, reference: str, architecture: str, ca: Path | None) -> FoundBase:
+def _resolved(base: Base, reference: str, architecture: str, ca: Path | None) -> FoundBase:
     now = resolved(str(full_reference(reference)), f"linux/{architecture}", ca)
     return FoundBase(
         reference=f"{reference}@{now.digest}",
@@ -246,46 +242,43 @@ def _references(base: Base) -> tuple[str, ...]:
     return (*base.mirrors, base.image)
 
 
-def _brought(base: Base, architecture: str) -> FoundBase:
-    """The image that a bundle has brought.
-
-    Raises:
-        EngineError: it is not there.
-    """
+def _bundled_base(base: Base, architecture: str) -> FoundBase:
     tag = base.bootstrap_tag(architecture)
-    images = local_images([tag])
-    if found := local_base(base, architecture, images):
-        return found
+    if image := _local_base(base, architecture, local_images([tag]), bundled=True):
+        return image
     raise EngineError(f"the bundle has not brought {tag}, which is base {base.name}.")
 
 
 def _stand_in(base: Base, architecture: str, why: str) -> FoundBase:
-    """An image that the engine has, or a bootstrapped one; ``why`` no registry can be reached.
+    """An image that the engine has, or one that a program makes; ``why`` no registry is reached.
 
     Raises:
-        EngineError: none can be bootstrapped.
+        EngineError: cannery.toml names no program for it, or the program fails.
     """
     tag = base.bootstrap_tag(architecture)
-    images = local_images(base_names(base, architecture))
-    if found := local_base(base, architecture, images):
-        if not base.snapshot:
-            kind = "the stand-in" if found.origin is Origin.STAND_IN else "the local image"
-            says = f"base {base.name}: no registry can be reached ({why}); {kind}"
-            console.say(f"{says} {found.reference} is used")
-        return found
-    what = f"base {base.name} ({base.image}): no registry of it can be reached ({why})"
-    if not base.distribution.bootstrapped:
-        fix = "Load the image with 'docker load', or name a mirror of its registry in cannery.toml."
-        what = f"{what}, and a stand-in can be bootstrapped for Debian only."
-        raise EngineError(Problem(what=what, fix=fix))
-    place = f"in its place, because no registry can be reached ({why})"
-    of = f"of {base.snapshot}" if base.snapshot else place
-    console.say(f"base {base.name}: bootstrapping Debian {base.suite} for {architecture} {of}")
-    bootstrap(base, architecture, building_architecture())
-    made = local_base(base, architecture, local_images([tag]))
-    if not made:
-        raise EngineError(f"the engine has lost {tag}, which was just bootstrapped.")
-    return made
+    if image := _local_base(base, architecture, local_images(base_names(base, architecture))):
+        kind = "the stand-in" if image.origin is Origin.STAND_IN else "the local image"
+        says = f"base {base.name}: no registry can be reached ({why}); {kind}"
+        console.say(f"{says} {image.reference} is used")
+        return image
+    mirror = "Name a mirror of its registry below [mirrors] in cannery.toml"
+    if not base.stand_in:
+        what = f"base {base.name} ({base.image}): no registry of it can be reached ({why})."
+        program = f"a program that makes a stand-in for {full_reference(base.image).name}"
+        raise EngineError(Problem(what=what, fix=f"{mirror}, or {program} below [stand-ins]."))
+    console.say(
+        f"base {base.name}: {base.stand_in.name} makes a stand-in for {architecture}, because no "
+        f"registry can be reached ({why})"
+    )
+    argv = [str(base.stand_in), base.suite, architecture, tag]
+    code, output = run(argv, capture=True, env=stated("docker"))
+    image = None if code else _local_base(base, architecture, local_images([tag]))
+    if not image:
+        what = f"base {base.name}: {base.stand_in} has not made {tag} ({code}):\n{output.strip()}\n"
+        raise EngineError(Problem(what=what, fix=f"{mirror}."))
+    for line in output.splitlines():
+        console.say(f"base {base.name}: {line}")
+    return image
 
 
 def contexts(bases: Iterable[FoundBase], builder: Builder, folder: Path) -> dict[str, str]:
@@ -318,7 +311,9 @@ def as_layout(image: str, folder: Path) -> str:
             with temporary_folder(place.parent) as temporary:
                 archive, tree = temporary / "image.tar", temporary / "tree"
                 argv = ["docker", "save", "--output", str(archive), image]
-                checked(argv, f"the engine could not save {image}")
+                code, output = run(argv, capture=True)
+                if code:
+                    raise EngineError(f"the engine could not save {image}:\n{output.strip()}")
                 with tarfile.open(archive) as opened:
                     extract(opened, tree)
                 os.replace(tree, place)

@@ -25,8 +25,8 @@ from cannery.common.archives import Pieces
 from cannery.common.errors import EngineError, Problem
 from cannery.common.process import run
 from cannery.common.references import full_reference
+from cannery.engine.bake import REPEATED
 from cannery.engine.builder import Builder
-from cannery.engine.buildx import REPEATED
 from cannery.engine.client import unreachable
 from cannery.image.bake_file import INTO_ENGINE
 

@@ -16,10 +16,11 @@ from cannery.common.files import link_or_copy, temporary_folder
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.sources import File
+from cannery.engine.bake import BakeSettings, write_stage
 from cannery.engine.base import Bases, Notes, building_architecture, contexts
 from cannery.engine.builder import find_builder
-from cannery.engine.buildx import Build, execute
 from cannery.fetch.artifacts import check_artifacts
+from cannery.image.bake_file import Caches, ImageBuild
 from cannery.image.simulator_spec import SOURCES, package_spec, recipe
 from cannery.matrix.project import Project
 
@@ -55,7 +56,7 @@ def simulate(
     the next run finds the stand-ins.
 
     Raises:
-        EngineError, BuildError: as ``execute``.
+        EngineError, BuildError: as ``build_packages``.
         ArtifactError: a file is missing in ``real``.
         FileError: the files cannot be written.
     """
@@ -83,7 +84,7 @@ def make_simulated(project: Project, target: Target, source: PackageIndex) -> Si
     The files that have no stand-in are not needed for it, and are not put there.
 
     Raises:
-        EngineError, BuildError: as ``execute``.
+        EngineError, BuildError: as ``build_packages``.
         FileError: the files cannot be written.
     """
     made = simulated(project, target)
@@ -105,7 +106,8 @@ def build_packages(
     """Write what the packer makes of ``spec`` into the new folder ``folder``.
 
     Raises:
-        EngineError, BuildError: as ``execute``.
+        EngineError: there is no builder or no base.
+        BuildError: the build failed.
         OSError: the files cannot be written.
     """
     with temporary_folder(folder.parent) as temporary:
@@ -117,8 +119,9 @@ def build_packages(
         bases = Bases(builder=builder, notes=Notes(state=project.state), ca=source.ca)
         base = bases.find(target.build_base, architecture)
         own = contexts([base], builder, project.state / "bases")
-        build = Build(
-            name="the simulator",
+        build = ImageBuild(
+            id="simulator",
+            tag="",
             dockerfile=SOURCES / "Dockerfile",
             folder=SOURCES,
             platform=f"linux/{architecture}",
@@ -127,9 +130,10 @@ def build_packages(
                 "BUILD_IMAGE": base.reference,
                 "ARCH": target.machine,
             },
-            output=output,
         )
-        execute(build, source, project.state / "logs" / "simulator.log")
+        logs = project.state / "logs"
+        settings = BakeSettings(builder=builder, source=source, caches=Caches(), logs=logs)
+        write_stage(build, "", output, settings)
         try:
             os.replace(output, folder)
         except OSError:

@@ -43,7 +43,7 @@ class ImageBuild:
     ``tag`` is its tag in caches, ``related_tags`` are those of targets that share layers with it.
     ``contexts`` maps the names of build contexts to folders or other values that buildx accepts.
     ``text`` replaces the text of ``dockerfile`` if it is not empty, and ``anew`` leaves the cache
-    unread. ``apt_logins`` are for apt in the build, as in apt_auth.conf(5).
+    unread.
     """
 
     id: str
@@ -57,7 +57,6 @@ class ImageBuild:
     labels: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
     anew: bool = False
-    apt_logins: str = field(default="", repr=False)
 
 
 def bake_names(ids: Iterable[str]) -> dict[str, str]:
@@ -100,13 +99,15 @@ def stage_file(
 ) -> str:
     """The text of a file that writes the files of a stage of ``build`` into a folder.
 
-    ``wanted`` are the stage and the folder. The rest is as in ``bake_file``.
+    ``wanted`` are the stage, which is the last one if it is "", and the folder. The rest is as in
+    ``bake_file``.
     """
     stage, folder = wanted
     [name] = bake_names([build.id]).values()
     secrets = _secrets(ca, apt, index=index)
-    found = {**_common(build), "target": stage, "output": [f"type=local,dest={folder}"]}
-    return _text([name], {name: found | ({"secret": secrets} if secrets else {})})
+    target = {**_common(build), "output": [f"type=local,dest={folder}"]}
+    target |= {"target": stage} if stage else {}
+    return _text([name], {name: target | ({"secret": secrets} if secrets else {})})
 
 
 def _text(group: list[str], targets: Mapping[str, Any], variables: Iterable[str] = ()) -> str:

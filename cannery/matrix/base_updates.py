@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py update --bases`` and ``--snapshot``: digests of bases, and later snapshots."""
+"""``build.py update --bases``: digests of bases."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
 
 from cannery.common import console
 from cannery.common.bases import Base
-from cannery.common.errors import MatrixError, Problem, UsageError
-from cannery.common.model import Target
+from cannery.common.errors import MatrixError, Problem
 from cannery.common.references import full_reference
 from cannery.common.yaml_reader import Problems, Section, compose
 from cannery.matrix.files import FACTS, MATRIX, Data
@@ -42,7 +41,7 @@ def update_bases(project: Project, *, building: str, write: bool, ca: Path | Non
     if not found:
         console.say("every base that a target uses has a digest")
     else:
-        _change(project, "image", found, images, write=write)
+        _change(project, found, images, write=write)
 
 
 def _unpinned(matrix: Matrix, building: str) -> dict[str, tuple[Base, set[str]]]:
@@ -55,68 +54,41 @@ def _unpinned(matrix: Matrix, building: str) -> dict[str, tuple[Base, set[str]]]
     return found
 
 
-def move_snapshots(
-    project: Project, targets: Iterable[Target], snapshot: str, *, write: bool
-) -> None:
-    """Print the bases of ``targets`` with another snapshot; with ``write`` give them this one.
-
-    Raises:
-        UsageError: no base of ``targets`` has a snapshot.
-        MatrixError: matrix.yaml is wrong, or cannot be changed by program.
-        FileError: a file cannot be read or written; then none has changed.
-    """
-    dated = {each.base.name: each.base for each in targets if each.base.snapshot}
-    if not dated:
-        fix = "Write 'snapshot' in place of 'image' there; see docs/security.md."
-        raise UsageError(Problem(what="no base of these targets has a snapshot.", fix=fix))
-    old = {name: base for name, base in dated.items() if base.snapshot != snapshot}
-    images = {
-        each.image: each.image.removesuffix(each.snapshot) + snapshot for each in old.values()
-    }
-    for name, base in old.items():
-        print(f"{name}: {base.snapshot} -> {snapshot}")
-    if not old:
-        console.say(f"these bases have the snapshot {snapshot}")
-    else:
-        _change(project, "snapshot", dict.fromkeys(old, snapshot), images, write=write)
-
-
 def _change(
     project: Project,
-    key: str,
     new: Mapping[str, str],
     images: Mapping[str, str],
     *,
     write: bool,
 ) -> None:
-    """With ``write`` give ``key`` of each base its ``new`` value, by the base's name.
+    """With ``write`` give each base its ``new`` image, by the base's name.
 
-    ``images`` maps the references that follow from it to the new ones; no others may change.
+    ``images`` maps the references to the new ones; no others may change.
     """
     if not write:
         console.say("nothing was written; add --write to put it into matrix.yaml")
         return
     before = project.files()
-    after = _with_bases(before, key, new)
+    after = _with_bases(before, new)
     wanted = {
         name: [images.get(each, each) for each in found]
         for name, found in _images(project.matrix()).items()
     }
     if _images(parse_files(after)) != wanted:
-        what = f"matrix.yaml cannot be changed by program: more than the {key} would change."
-        raise MatrixError(Problem(what=what, fix=f"Write each {key} there that is listed above."))
+        what = "matrix.yaml cannot be changed by program: more than the image would change."
+        raise MatrixError(Problem(what=what, fix="Write each image there that is listed above."))
     project.replace_named(after, before)
     console.say("now run: python build.py render")
 
 
 def _images(matrix: Matrix) -> dict[str, list[str]]:
-    """Target to the references of its bases, which have their digests and snapshots."""
+    """Target to the references of its bases, with their digests."""
     targets = matrix.targets.items()
     return {name: [each.base.image, each.build_base.image] for name, each in targets}
 
 
-def _with_bases(files: Data, key: str, new: Mapping[str, str]) -> Data:
-    """``files`` with the ``new`` value of ``key`` of each base by its name.
+def _with_bases(files: Data, new: Mapping[str, str]) -> Data:
+    """``files`` with the ``new`` image of each base by its name.
 
     Raises:
         MatrixError: a value is not written as it is read.
@@ -125,9 +97,9 @@ def _with_bases(files: Data, key: str, new: Mapping[str, str]) -> Data:
     tops = [Section(compose(files[name], name), name, each) for name, each in problems.items()]
     changes: dict[str, list[VersionChange]] = {}
     for base, value in new.items():
-        nodes = (top.at(("bases", base, key)) for top in tops)
+        nodes = (top.at(("bases", base, "image")) for top in tops)
         node = next(node for node in nodes if isinstance(node, yaml.ScalarNode))
         where = problems[MATRIX].span(node)
-        use = Use(key=key, version=str(node.value), where=where, targets=())
+        use = Use(key="image", version=str(node.value), where=where, targets=())
         changes.setdefault(where.file, []).append(VersionChange(use=use, version=value))
     return {name: rewrite(text, changes.get(name, ())) for name, text in files.items()}

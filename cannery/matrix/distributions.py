@@ -18,7 +18,6 @@ from cannery.common.bases import (
     Distribution,
     PackageManager,
 )
-from cannery.common.clock import is_snapshot
 from cannery.common.references import read_reference
 from cannery.common.yaml_reader import Section, read_yaml
 
@@ -56,7 +55,6 @@ def _distribution(name: str, section: Section) -> Distribution:
         or PackageManager.APT,
         packages=_packages(section),
         site_packages=site_packages,
-        bootstrapped=section.flag("bootstrapped"),
         native_python=section.flag("native_python"),
     )
     for wanted in (*EVERY_IMAGE, LIBRARIES, MPI, PYTHON):
@@ -80,7 +78,7 @@ def wrong_package(text: str) -> str:
 
 def read_base(name: str, section: Section) -> Base:
     """The base in ``section``; mistakes become problems."""
-    image = section.text("image", required="snapshot" not in section)
+    image = section.text("image")
     reference = read_reference(image)
     if image and not (reference and reference.tag):
         fix = "Write it as name:tag@sha256:digest, or as name:tag while its digest is not known."
@@ -93,35 +91,15 @@ def read_base(name: str, section: Section) -> Base:
     distribution = chosen or known[_USUAL]
     if own := _packages(section):
         distribution = replace(distribution, packages={**distribution.packages, **own})
-    suite, snapshot = section.text("suite"), _snapshot(section, distribution)
     base = Base(
         name=name,
-        image=image or (f"{distribution.name}:{suite}-{snapshot}" if snapshot else ""),
-        suite=suite,
+        image=image,
+        suite=section.text("suite"),
         glibc=glibc,
         distribution=distribution,
-        snapshot=snapshot,
     )
     section.done()
     return base
-
-
-def _snapshot(section: Section, distribution: Distribution) -> str:
-    """The time of the packages that the base is bootstrapped from; empty if there is none."""
-    has_image = "image" in section
-    snapshot = section.text("snapshot", required=False)
-    if not snapshot:
-        return ""
-    if not is_snapshot(snapshot):
-        what = f"{snapshot!r} is not a time of a snapshot."
-        section.wrong("snapshot", what, "Write it as in 20261101T000000Z.")
-    if not distribution.bootstrapped:
-        what = f"a base of {distribution.name} cannot be bootstrapped from a snapshot."
-        section.wrong("snapshot", what, "Name an image with a digest in its place.")
-    if has_image:
-        what = "a base has an image or a snapshot, not both."
-        section.wrong("snapshot", what, "Remove one of them.")
-    return snapshot
 
 
 def entry_elsewhere(name: str, own: Base, others: Iterable[Base]) -> str:

@@ -18,7 +18,7 @@ from cannery.common.errors import MatrixError, Problem, Span, did_you_mean
 from cannery.common.files import read_text
 from cannery.common.model import Target, chip_hint
 from cannery.common.outside import parse_toml
-from cannery.common.references import full_reference, is_registry, is_versioned
+from cannery.common.references import full_reference, is_registry, is_versioned, read_reference
 from cannery.common.sources import DEFAULT_ORDER, Address, CannSource
 from cannery.common.urls import without_login
 from cannery.matrix.file_definitions import is_header, is_url
@@ -37,8 +37,9 @@ class Settings:
     ``servers`` have files under their names alone. ``accept_eula`` is who accepts the vendor's
     licence, ``cann_ca`` the certificate that the vendor's signatures must lead to, and ``cache``
     the folder of the store. ``images`` maps a release and a chip to the reference of an image,
-    ``mirrors`` a registry to those that are asked in its place, and ``snapshots`` a distribution to
-    the web address of the server with its earlier packages. ``text`` is the file's.
+    ``mirrors`` a registry to those that are asked in its place, and ``stand_ins`` a repository to
+    the program that makes an image in place of one of its images if no registry can be reached.
+    ``text`` is the file's.
     """
 
     order: tuple[CannSource, ...] = DEFAULT_ORDER
@@ -48,7 +49,7 @@ class Settings:
     cache: Path | None = None
     images: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     mirrors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    snapshots: Mapping[str, str] = field(default_factory=dict)
+    stand_ins: Mapping[str, Path] = field(default_factory=dict)
     text: str = field(default="", repr=False, compare=False)
 
 
@@ -146,7 +147,7 @@ def _settings(top: _Table, root: Path) -> Settings:
         cache=_path(sources, "cache", root),
         images={name: _images(each) for name, each in top.table("images").tables()},
         mirrors=_mirrors(top.table("mirrors")),
-        snapshots=_snapshots(top.table("snapshots")),
+        stand_ins=_stand_ins(top.table("stand-ins"), root),
         text=top.text_of_file,
     )
     sources.done()
@@ -206,13 +207,18 @@ def _mirrors(table: _Table) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _snapshots(table: _Table) -> dict[str, str]:
-    noun = "a web address, as in https://HOST/PATH"
-    address = table.text("debian")
-    if address and not is_url(address):
-        table.wrong("debian", f"{without_login(address)!r} is not {noun}.")
-    table.done()
-    return {"debian": address.rstrip("/")} if address else {}
+def _stand_ins(table: _Table, root: Path) -> dict[str, Path]:
+    programs = {}
+    for repository in table.names():
+        named = read_reference(repository)
+        if not named or not named.registry or named.version:
+            what = f"{without_login(repository)!r} is not a repository with its registry."
+            table.wrong(repository, what, "Write it as docker.io/library/debian.")
+        elif program := _path(table, repository, root):
+            programs[repository] = program
+            if not program.is_file():
+                table.wrong(repository, f"there is no program {program}.")
+    return programs
 
 
 def _checked(table: _Table, key: str, fits: Callable[[str], bool], noun: str) -> str:
@@ -273,12 +279,12 @@ Mirrors = Mapping[str, tuple[str, ...]]
 
 
 def with_settings(matrix: Matrix, settings: Settings) -> Matrix:
-    """``matrix`` with the mirrors and the vendor's images of ``settings``.
+    """``matrix`` with the mirrors, stand-ins and vendor's images of ``settings``.
 
     Raises:
         MatrixError: ``settings`` has an image of a release or for a chip that no target uses.
     """
-    if not settings.mirrors and not settings.images and not settings.snapshots:
+    if not settings.mirrors and not settings.images and not settings.stand_ins:
         return matrix
     targets = matrix.targets.values()
     if problems := [*_unknown(settings, targets)]:
@@ -299,9 +305,8 @@ def _changed(target: Target, settings: Settings) -> Target:
 
 
 def _own_base(base: Base, settings: Settings) -> Base:
-    if base.snapshot:
-        return replace(base, archive=settings.snapshots.get(base.distribution.name, ""))
-    return replace(base, mirrors=at_mirrors(base.image, settings.mirrors))
+    program = settings.stand_ins.get(full_reference(base.image).name)
+    return replace(base, mirrors=at_mirrors(base.image, settings.mirrors), stand_in=program)
 
 
 def at_mirrors(reference: str, mirrors: Mirrors) -> tuple[str, ...]:

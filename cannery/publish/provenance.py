@@ -170,13 +170,6 @@ def _base(name: str, each: UsedBase) -> dict[str, Any]:
     platform = f"linux/{each.architecture}"
     if pinned := _PINNED.fullmatch(each.used):
         return _pinned(name, pinned, platform)
-    if each.base.snapshot:
-        annotations = {
-            "bootstrapped": f"Debian {each.base.suite}",
-            "platform": platform,
-            "snapshot": each.base.snapshot,
-        }
-        return {"name": name, "uri": f"urn:cannery:base:{each.used}", "annotations": annotations}
     algorithm, _, value = each.used.partition(":")
     annotations = {"platform": platform, "image": each.base.image}
     if each.bootstrapped:

@@ -245,7 +245,7 @@ def _no_indexes(selection: Selection, ca: Path | None) -> Iterator[Problem]:
         each.image: (each, architecture)
         for target in selection.targets
         for each, architecture in bases(target).values()
-        if each.is_pinned and not each.snapshot
+        if each.is_pinned
     }
     for base, architecture in pinned.values():
         references = (*base.mirrors, str(full_reference(base.image)))

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,6 +76,21 @@ class Machine:
         env |= {"PIP_LOG": str(self.folder / "pip.log"), "PIP_CODE": str(pip_code)}
         argv = ["bash", str(self.folder / "checkout" / "setup.sh"), *words]
         return subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+
+    def has_programs(self, *, hub: bool = True) -> None:
+        """It is a machine as root that has an engine and all other programs, without any PATH.
+
+        ``hub`` says whether Docker Hub can be reached.
+        """
+        programs = self.folder / "programs"
+        for name in NEEDED:
+            (programs / name).symlink_to(shutil.which(name) or name)
+        # An arm64 machine needs no emulation.
+        texts = {**dict.fromkeys(THERE, ""), "id": "echo 0", "uname": "echo arm64"}
+        texts |= {"docker": "echo 28", "systemctl": "", "timeout": f"exit {int(not hub)}"}
+        for name, text in texts.items():
+            program(programs / name, f"#!/bin/sh\n{text}\n")
+        program(programs / "apt-get", APT)
 
     @property
     def installed(self) -> list[str]:
@@ -159,19 +175,38 @@ def test_an_unknown_option_is_refused_and_nothing_is_installed(
 def test_what_only_some_sessions_need_is_installed_with_full(
     machine: Machine, option: str, more: list[str]
 ) -> None:
-    """On a machine as root that has an engine and all other programs."""
-    programs = machine.folder / "programs"
-    for name in NEEDED:
-        (programs / name).symlink_to(shutil.which(name) or name)
-    # An arm64 machine needs no emulation.
-    for name, text in {**dict.fromkeys(THERE, ""), "id": "echo 0", "uname": "echo arm64"}.items():
-        program(programs / name, f"#!/bin/sh\n{text}\n")
-    program(programs / "docker", "#!/bin/sh\necho 28\n")
-    program(programs / "systemctl", "#!/bin/sh\n")
-    program(programs / "apt-get", APT)
+    machine.has_programs()
     done = machine.setup(option, path="")
     assert done.returncode == 0, done.stderr
     assert machine.installed == [TESTS]
     log = machine.folder / "pip.log.apt"
     words = log.read_text(encoding="utf-8").split() if log.exists() else []
     assert [word for word in words if word == "docker-registry"] == more
+
+
+ALLOWED = {"docker.io/library/debian": "tools/standin-base"}
+OWN = '[mirrors]\n"docker.io" = ["mirror.test"]\n'
+
+
+@pytest.mark.parametrize(
+    ("hub", "before", "after", "said"),
+    [
+        (True, "", None, "ready"),
+        (False, "", ALLOWED, "cannery.toml allows stand-ins for Debian's images"),
+        (False, OWN, None, "cannery.toml allows no stand-ins for Debian's images"),
+    ],
+)
+def test_stand_ins_are_allowed_where_docker_hub_cannot_be_reached(
+    machine: Machine, *, hub: bool, before: str, after: dict[str, str] | None, said: str
+) -> None:
+    machine.has_programs(hub=hub)
+    settings = machine.folder / "checkout" / "cannery.toml"
+    if before:
+        settings.write_text(before, encoding="utf-8")
+    for _ in range(2):
+        done = machine.setup(path="")
+        assert done.returncode == 0, done.stderr
+        text = settings.read_text(encoding="utf-8") if settings.exists() else ""
+        assert tomllib.loads(text).get("stand-ins") == after
+        assert text.startswith(before)
+        assert said in done.stderr or after

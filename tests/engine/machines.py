@@ -15,7 +15,7 @@ from pathlib import Path
 from cannery.building.ready import bases
 from cannery.matrix.project import Project
 
-from .bases import base_image
+from .bases import allow_stand_ins, base_image
 from .conftest import MAIN, ROOT, Said
 from .engines import Engine, engine
 from .proxy import proxy
@@ -58,6 +58,7 @@ def machine(folder: Path, number: int, password: str = "pass") -> Iterator[Machi
     """A machine below ``folder``; ``number`` tells its engine from others."""
     clone, settings, address = folder / "clone", folder / "settings", f"10.213.{number}.1"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    allow_stand_ins(clone)
     # They stand in for the vendor's files, and compiling them takes longer than the build.
     if (made := ROOT / ".cannery" / "simulator").is_dir():
         shutil.copytree(made, clone / ".cannery" / "simulator", symlinks=True)

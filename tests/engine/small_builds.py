@@ -8,9 +8,9 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
+from cannery.common.references import full_reference
 from cannery.engine.base import building_architecture
 from cannery.matrix.project import Project
 from cannery.registry.client import Repository
@@ -58,15 +58,6 @@ class World:
         project = make_small_checkout(root, base, architecture=OTHER, build_base=build_base)
         return Checkout(project=project, engine=self.engine)
 
-    @cached_property
-    def without_mmdebstrap(self) -> str:
-        """A PATH on which nothing can bootstrap a stand-in."""
-        folder = self.folder / "programs"
-        folder.mkdir()
-        (folder / "mmdebstrap").write_text("#!/bin/sh\nexit 9\n")
-        (folder / "mmdebstrap").chmod(0o755)
-        return f"{folder}:{os.environ['PATH']}"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Checkout:
@@ -79,6 +70,14 @@ class Checkout:
         [target] = self.project.matrix().targets.values()
         path = self.project.artifacts / target.artifacts["toolkit"].name
         path.write_bytes(toolkit(0, STEP))
+
+    def allow_stand_ins(self, base: str) -> None:
+        """Allow stand-ins for ``base``, with a program that makes none."""
+        root, repository = self.project.root, full_reference(base).name
+        setting = f'[stand-ins]\n"{repository}" = "make-base"\n'
+        (root / "cannery.toml").write_text(setting, encoding="utf-8")
+        (root / "make-base").write_text("#!/bin/sh\necho no mirror\nexit 9\n", encoding="utf-8")
+        (root / "make-base").chmod(0o755)
 
     def build_py(self, *words: str, **env: str) -> Said:
         done = subprocess.run(

@@ -84,7 +84,7 @@ def rootless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def test_base_and_build_base_are_one_reference(
     kind: str, compression: str, request: pytest.FixtureRequest
 ) -> None:
-    """Without mmdebstrap: what is pulled is what is used, for both platforms.
+    """The base that is pulled is used, for both platforms.
 
     Layers that the builder got as zstd, those of a cache in a registry among them, are in the image
     as they are.
@@ -92,7 +92,7 @@ def test_base_and_build_base_are_one_reference(
     world: World = request.getfixturevalue(kind)
     base = world.publish(f"one-{compression}", compression=compression)
     checkout = world.checkout(base)
-    said = checkout.build(PATH=world.without_mmdebstrap)
+    said = checkout.build()
     assert said.code == 0, said.text
     assert checkout.text("/base") == f"one-{compression} of another"
     assert checkout.text("/opt/built-on") == f"one-{compression} of here"
@@ -105,11 +105,13 @@ def test_base_and_build_base_are_one_reference(
 
 
 def test_a_stand_in_that_is_here_is_not_taken_where_a_registry_answers(world: World) -> None:
-    checkout = world.checkout(world.publish("with-stand-in"))
+    base = world.publish("with-stand-in")
+    checkout = world.checkout(base)
+    checkout.allow_stand_ins(base)
     tag = "cannery/bootstrap:bookworm-" + OTHER
     _import(world.engine, tag, OTHER)
     try:
-        said = checkout.build(PATH=world.without_mmdebstrap)
+        said = checkout.build()
         assert said.code == 0, said.text
         assert checkout.text("/base") == "with-stand-in of another"
         # Although a stand-in is here, a plan knows what the build has used.
@@ -185,21 +187,23 @@ def test_a_registry_that_answers_is_no_reason_for_a_stand_in(
     try:
         with refusing(status, make_authority(tmp_path), tmp_path) as host:
             reference = f"{host}/debian:bookworm@sha256:{'5' * 64}"
-            said = world.checkout(reference).build(PATH=world.without_mmdebstrap)
+            checkout = world.checkout(reference)
+            checkout.allow_stand_ins(reference)
+            said = checkout.build()
     finally:
         world.engine.docker("image", "rm", tag)
     assert said.code == 6, said.text
     assert f"{host} does not give {reference} for linux/{OTHER}: " in said.text
     assert fix in said.text, said.text
-    assert f"base debian-12 ({reference}) cannot be had for linux/{OTHER}" in said.text
-    assert "A stand-in is bootstrapped only where no registry can be reached" in said.text
+    assert f"base debian-12 ({reference}) is not available for linux/{OTHER}" in said.text
+    assert "A stand-in is used only where no registry can be reached" in said.text
 
 
 def test_a_registry_that_does_not_know_the_tag(world: World) -> None:
     said = world.checkout(f"{world.host}/none/debian:bookworm").build()
     assert said.code == 6, said.text
     assert f"{world.host}/none/debian:bookworm does not exist." in said.text
-    assert "A stand-in is bootstrapped only where no registry can be reached" in said.text
+    assert "A stand-in is used only where no registry can be reached" in said.text
 
 
 def test_an_image_that_is_not_for_the_platform(world: World) -> None:
@@ -211,17 +215,23 @@ def test_an_image_that_is_not_for_the_platform(world: World) -> None:
 
 
 @pytest.mark.parametrize("pinned", [True, False])
-def test_where_no_registry_can_be_reached_there_is_a_stand_in_and_a_line(
+def test_where_no_registry_can_be_reached_only_a_setting_allows_a_stand_in(
     world: World, pinned: bool
 ) -> None:
     digest = f"@sha256:{'6' * 64}" if pinned else ""
     nobody = f"127.0.0.1:{free_port()}"
-    checkout = world.checkout(f"{nobody}/debian:bookworm{digest}")
-    said = checkout.build(PATH=world.without_mmdebstrap)
+    base = f"{nobody}/debian:bookworm{digest}"
+    checkout = world.checkout(base)
+    said = checkout.build()
     assert said.code == 6, said.text
-    line = f"bootstrapping Debian bookworm for {OTHER} in its place, because no registry can be"
-    assert f"base debian-12: {line} reached ({nobody}: " in said.text
-    assert "could not be bootstrapped" in said.text
+    assert f"no registry of it can be reached ({nobody}: " in said.text
+    assert f"a program that makes a stand-in for {nobody}/debian below [stand-ins]" in said.text
+    checkout.allow_stand_ins(base)
+    said = checkout.build()
+    assert said.code == 6, said.text
+    line = f"make-base makes a stand-in for {OTHER}, because no registry can be reached ({nobody}: "
+    assert f"base debian-12: {line}" in said.text
+    assert f"has not made cannery/bootstrap:bookworm-{OTHER} (9):\nno mirror" in said.text
 
 
 def test_a_base_without_a_digest_that_moves(world: World) -> None:
@@ -248,7 +258,7 @@ def test_without_a_registry_the_builder_has_what_it_pulled(world: World, tmp_pat
         checkout = other.checkout(loose.partition("@")[0], pinned)
         assert checkout.build().code == 0
         key = checkout.key()
-    said = checkout.build("--force", PATH=world.without_mmdebstrap)
+    said = checkout.build("--force")
     assert said.code == 0, said.text
     assert checkout.key() == key
 

@@ -21,6 +21,7 @@ import pytest
 from cannery.building.journal import Progress, TargetState, read_journal
 from cannery.engine.containers import LABEL_TEST
 
+from .bases import allow_stand_ins
 from .conftest import MAIN, ROOT, Built, rename_images
 from .small_copy import HELD, write_checks
 
@@ -101,6 +102,7 @@ def copy(main: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy
         shutil.copytree(ROOT / name, root / name)
     for name in ("build.py", "matrix.yaml", "compat.yaml"):
         shutil.copy2(ROOT / name, root / name)
+    allow_stand_ins(root)
     write_checks(root)
     rename_images(root, NAMES)
     found = Copy(root=root)

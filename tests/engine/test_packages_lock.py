@@ -40,7 +40,7 @@ def small(project: Project, tmp_path: Path) -> ImageBuild:
     """A target of this machine's architecture, with two packages in its first layer."""
     base = f"cannery/bootstrap:bookworm-{HERE}"
     if not engine.image_id(base):
-        pytest.fail(f"{base} is not here; 'nox -s image' bootstraps it")
+        pytest.fail(f"{base} is not here; 'nox -s image' makes it")
     return ImageBuild(
         id="packages-lock",
         tag="",

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from random import Random
 
 from tests.faults.fault import Begin, Fault
@@ -88,19 +86,9 @@ def hub(**more: object) -> Begin:
         times = random.choice([1, 3, 1_000_000])
         fault = LineFault(pattern, times=times, **more)  # type: ignore[arg-type]
         with on_line(site, fault, late=False) as begun:
-            begun.environment = {"PATH": f"{without_mirror(site.folder)}:{os.environ['PATH']}"}
             yield begun
 
     return begin
-
-
-def without_mirror(folder: Path) -> Path:
-    """A folder with an mmdebstrap that reaches no mirror, so that no base is bootstrapped."""
-    program = folder / "home" / "bin" / "mmdebstrap"
-    program.parent.mkdir(exist_ok=True)
-    program.write_text("#!/bin/sh\necho 'E: no mirror can be reached'\nexit 25\n")
-    program.chmod(0o755)
-    return program.parent
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.engine.bootstrap import own_sources
+from tests.package_names import debian_sources
 from tests.unit.changes import commit, git
 from tests.workflows.steps import ROOT, project_files
 
@@ -105,7 +105,7 @@ def _make_image() -> None:
     inspect = ["docker", "image", "inspect", tag]
     if subprocess.run(inspect, capture_output=True, check=False).returncode:
         argv = ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(HAS)}"]
-        argv += [f"--customize-hook={_MADE_BY}", "trixie", "-", *own_sources("trixie")]
+        argv += [f"--customize-hook={_MADE_BY}", "trixie", "-", *debian_sources("trixie")]
         env = {**os.environ, "PACKAGES": " ".join(UBUNTU_HAS)}
         with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE) as made:
             subprocess.run(

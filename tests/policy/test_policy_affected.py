@@ -50,9 +50,8 @@ def test_every_module_that_build_loads_is_noticed_unless_render_loads_it_too() -
     "path",
     [
         *("cannery/building/assembly.py", "cannery/image/bake_file.py", "cannery/engine/bake.py"),
-        *("cannery/engine/bootstrap-hook", "cannery/image/vendor/take-cann"),
         *("cannery/verify/pytest_report.py", "cannery/image/simulator_spec.py"),
-        "cannery/cli/cmd_build.py",
+        *("cannery/image/vendor/take-cann", "cannery/cli/cmd_build.py"),
     ],
 )
 def test_what_images_are_built_and_checked_with_is_noticed(path: str) -> None:

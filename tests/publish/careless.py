@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,8 @@ from cannery.common import console
 from cannery.common.errors import CanneryError
 from cannery.common.package_index import PackageIndex
 from cannery.common.sources import Address
-from cannery.engine import bootstrap as bootstrapping
 from cannery.engine import client as engine
 from cannery.engine.bake import Built, Failures, bake
-from cannery.engine.bootstrap import own_sources
 from cannery.image.bake_file import ImageBuild
 from cannery.lock.index_versions import ask
 from cannery.lock.uv import Job, compiled
@@ -27,9 +24,7 @@ from cannery.matrix.index_questions import Question, Runtime
 from tests.canaries import Canary
 from tests.fetch.fetches import CONTENT, a_file, fetcher
 from tests.fetch.server import serving
-from tests.unit.engine.test_base_mirrors import BASE
 from tests.unit.fake_bake import FakeBake
-from tests.unit.fake_mmdebstrap import fake_mmdebstrap
 from tests.unit.rawjson import ERROR, compact, log, started, vertex
 from tests.unit.world import World
 
@@ -107,15 +102,3 @@ def lock(secrets: Secrets) -> None:
     tell(lambda: compiled(job, source))
     runtime = Runtime(python="3.11", machine="aarch64", glibc="2.28")
     tell(lambda: ask([Question(package="torch", runtime=runtime)], source))
-
-
-def bootstrap(folder: Path, secrets: Secrets, patch: pytest.MonkeyPatch) -> None:
-    """Bootstrap bases from a mirror and from a server of snapshots that both want a login."""
-    fake_mmdebstrap(folder / "programs", patch)
-    sources = f"deb http://{USER}:{secrets['mirror'].secret}@mirror.test/debian bookworm main\n"
-    (folder / "sources.list").write_text(sources, encoding="utf-8")
-    patch.setattr(bootstrapping, "own_sources", lambda suite: own_sources(suite, folder))
-    archive = url_of("dated.test", secrets["snapshots"], "archive")
-    dated = replace(BASE, snapshot="20261101T000000Z", archive=archive)
-    for base in (BASE, dated):
-        tell(lambda base=base: bootstrapping.bootstrap(base, "amd64", "amd64"))  # type: ignore[misc]

@@ -31,7 +31,7 @@ from tests.unit.changes import git
 from tests.unit.fake_bake import FakeBake
 from tests.unit.world import World, make_world
 
-from .careless import bootstrap, build, fetch, lock, url_of
+from .careless import build, fetch, lock, url_of
 from .checkouts import Place, built_place
 from .conftest import HURRIED
 from .keys import make_pair
@@ -43,7 +43,6 @@ PLACES = [
     *("journal", "build logs", "reports and other files of .cannery", "console"),
     *("records of pushes", "results in verified", "catalogue"),
     *("fetched files and their records", "temporary files"),
-    "bootstrapped bases, and arguments of mmdebstrap",
 ]
 FORMS: list[Callable[[bytes], bytes]] = [
     lambda secret: secret,
@@ -58,7 +57,7 @@ tags: {immutable: "{target}-{key}", moving: "{target}"}
 """
 SECRETS = (
     *("index", "ca", "proxy", "cache", "origin"),
-    *("registry", "key", "header", "query", "login", "mirror", "snapshots"),
+    *("registry", "key", "header", "query", "login"),
     *("netrc", "pip.conf", "uv.toml", "PIP_EXTRA_INDEX_URL", "UV_INDEX_COMPANY_PASSWORD"),
     *("AWS_SECRET_ACCESS_KEY", "CI", "HttpHeaders", "extraheader"),
 )
@@ -99,10 +98,6 @@ class Site:
             "catalogue": [root / "site", root / "README.md"],
             "fetched files and their records": [self.folder / "store"],
             "temporary files": [self.folder / "tmp"],
-            "bootstrapped bases, and arguments of mmdebstrap": [
-                self.folder / "programs" / "root",
-                self.folder / "programs" / "argv",
-            ],
         }
 
 
@@ -189,7 +184,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             assert main(["catalog", "--out", str(root / "site")], root) == 0
             fetch(folder / "store", secrets)
             lock(secrets)
-            bootstrap(folder, secrets, patch)
         yield Site(
             folder=folder,
             secrets=secrets,

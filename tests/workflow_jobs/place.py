@@ -126,7 +126,7 @@ class Place:
 
 
 def build_runner() -> None:
-    """Build the image in which jobs run, from the base that 'nox -s image' bootstraps."""
+    """Build the image in which jobs run, from the stand-in that 'nox -s image' has made."""
     base = f"cannery/bootstrap:{_BASE[platform.machine()]}"
     folder = str(Path(__file__).parent / "runner")
     argv = ["docker", "build", "--quiet", "--network=host", "--tag", IMAGE, folder]

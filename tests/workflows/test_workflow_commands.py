@@ -51,7 +51,6 @@ READ: dict[str, Mapping[str, str]] = {
     "update/scan/Install requirements": {},
     "update/scan/Scan": {**REGISTRY, "ADVISORIES": "https://osv.example.com"},
     "update/rebuild/Install requirements": {},
-    "update/rebuild/Take later Debian packages": VALUES,
     "update/rebuild/Lock later Python packages": {
         **VALUES,
         "ADVISORIES": "https://osv.example.com",

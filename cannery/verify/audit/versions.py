@@ -155,7 +155,6 @@ _SYSTEM = Distribution(
     package_manager=PackageManager.APT,
     packages={},
     site_packages="",
-    bootstrapped=False,
     native_python=False,
 )
 """The rules for bases are about matrix.yaml's, and what they say is left out."""

@@ -4,19 +4,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from cannery.building import assembly, running
 from cannery.building.journal import Journal, Progress, read_journal
 from cannery.building.plan import Action
 from cannery.building.planning import PlanOptions, make_plan
 from cannery.building.running import build_all
-from cannery.common.bases import Base, FoundBase, Origin
 from cannery.common.errors import (
     ArtifactError,
     BuildError,
@@ -25,8 +21,6 @@ from cannery.common.errors import (
     VerificationError,
 )
 from cannery.common.option import Shard
-from cannery.engine import base
-from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import LABEL
 from tests.unit.world import BOTH, World, make_world
 
@@ -42,27 +36,6 @@ def test_what_is_new_is_built_checked_and_named(world: World) -> None:
     assert world.checked == BOTH
     assert world.names == {"cannery:full", "cannery:bare"}
     assert {*world.progress().values()} == {Progress.DONE}
-
-
-@pytest.mark.parametrize("origin", Origin)
-def test_apt_in_a_build_has_the_logins_of_a_base_that_was_bootstrapped(
-    world: World, monkeypatch: pytest.MonkeyPatch, origin: Origin
-) -> None:
-    given: list[str] = []
-
-    def bake(builds: Sequence[ImageBuild], *words: Any) -> Any:
-        given.extend(build.apt_logins for build in builds)
-        return world.bake(builds, *words)
-
-    def find(_: object, each: Base, __: str) -> FoundBase:
-        return FoundBase(reference=each.image, identity=each.image, origin=origin)
-
-    monkeypatch.setattr(base.Bases, "find", find)
-    monkeypatch.setattr(base, "contexts", lambda *_: {})
-    monkeypatch.setattr(assembly, "logins_of", lambda bases: " ".join(each.name for each in bases))
-    monkeypatch.setattr(running, "bake", bake)
-    world.run(["full"], test=False)
-    assert bool(given[0]) == (origin in (Origin.STAND_IN, Origin.SNAPSHOT))
 
 
 def test_the_cache_loses_installers_once_all_is_built(world: World) -> None:

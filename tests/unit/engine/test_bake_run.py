@@ -72,25 +72,6 @@ def test_the_index_is_in_no_file(
     assert "CANNERY_INDEX_URL" not in os.environ
 
 
-def test_a_login_of_apt_is_a_secret_in_a_file_that_goes(
-    docker: FakeBake, settings: BakeSettings
-) -> None:
-    docker.then(a="i1")
-
-    def hear(*_: object) -> None:
-        pass
-
-    [build] = builds("a")
-    own = replace(build, apt_logins="machine http://mirror.test login name password hunter2\n")
-    assert "hunter2" not in repr(own)
-    bake([own], settings, hear, hear)
-    [asked] = docker.asked
-    assert "hunter2" not in json.dumps(asked)
-    [secret] = asked[1]["target"]["a"]["secret"]
-    assert secret.startswith("id=apt,src=/")
-    assert not Path(secret.partition("src=")[2]).exists()
-
-
 def test_a_login_that_a_step_repeats_is_in_no_log(
     docker: FakeBake, settings: BakeSettings, capsys: pytest.CaptureFixture[str]
 ) -> None:

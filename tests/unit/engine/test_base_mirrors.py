@@ -28,6 +28,7 @@ BASE = Base(
     glibc="2.36",
     distribution=load_distributions()["debian"],
     mirrors=(FIRST, SECOND),
+    stand_in=Path("/nonexistent/make-base"),
 )
 STAND_IN = "cannery/bootstrap:bookworm-arm64"
 
@@ -136,7 +137,7 @@ def test_a_registry_that_answers_rules_out_a_stand_in(docker: Docker, answering:
         find(docker, BASE)
     first, last = map(str, caught.value.problems)
     assert first.startswith(f"{answering} does not give ")
-    assert f"base debian-12 ({PINNED}) cannot be had for linux/arm64." in last
+    assert f"base debian-12 ({PINNED}) is not available for linux/arm64." in last
     assert "Check the reference in matrix.yaml" in first
 
 
@@ -149,13 +150,6 @@ def test_a_bundle_brings_its_bases_and_nobody_is_asked(docker: Docker) -> None:
     assert docker.pulls == []
 
 
-def test_without_any_registry_it_is_bootstrapped(docker: Docker) -> None:
-    docker.has()
-    with pytest.raises(EngineError, match="mmdebstrap, which can bootstrap a stand-in, is not"):
-        find(docker, BASE)
-    assert docker.pulls == [FIRST, SECOND, PINNED]
-
-
 def test_a_builder_that_fails_is_no_registry_that_is_silent(docker: Docker) -> None:
     docker.has()
     text = "#!/bin/sh\necho 'ERROR: no builder found'\nexit 1\n"
@@ -164,77 +158,82 @@ def test_a_builder_that_fails_is_no_registry_that_is_silent(docker: Docker) -> N
         find(docker, BASE)
 
 
-MMDEBSTRAP = f"""#!{sys.executable}
-import sys
+STAND_INS = f"""#!{sys.executable}
+import json, os, sys
 from pathlib import Path
-words = sys.argv[1:]
 here = Path(__file__).parent
-(here / "bootstrapped").write_text("\\n".join(words))
-hook = next(word for word in words if word.startswith("--extract-hook="))
-(here / "settings").write_text(Path(hook.split()[-1]).read_text())
-sys.exit("E: no such snapshot" if "none.test" in words[-1] else 0)
+(here / "made").write_text(" ".join([*sys.argv[1:], os.environ.get("DOCKER_HOST", "")]))
+state = json.loads((here / "state").read_text())
+if state["remote"]:
+    sys.exit("E: the mirror does not answer")
+print("without security updates")
+state["local"] = sys.argv[-1:]
+(here / "state").write_text(json.dumps(state))
 """
-DATED = replace(
-    BASE,
-    image="debian:bookworm-20261101T000000Z",
-    mirrors=(),
-    snapshot="20261101T000000Z",
-    archive="https://dated.test/archive",
-)
-DATED_TAG = "cannery/bootstrap:bookworm-20261101T000000Z-arm64"
+"""Fails while any registry has an image."""
 
 
 @pytest.fixture
-def bootstrap(docker: Docker) -> Path:
-    """The file with the words that mmdebstrap was called with, one a line."""
-    docker.has()
-    (docker.folder / "mmdebstrap").write_text(MMDEBSTRAP, encoding="utf-8")
-    (docker.folder / "mmdebstrap").chmod(0o755)
-    return docker.folder / "bootstrapped"
+def allowed(docker: Docker) -> Base:
+    """A base for which cannery.toml names the program ``STAND_INS``."""
+    program = docker.folder / "make-base"
+    program.write_text(STAND_INS, encoding="utf-8")
+    program.chmod(0o755)
+    return replace(BASE, stand_in=program)
 
 
-def test_a_base_with_a_snapshot_is_never_pulled(docker: Docker, bootstrap: Path) -> None:
-    with pytest.raises(EngineError, match="could not import Debian bookworm"):
-        find(docker, DATED)
-    assert docker.pulls == []
-    time = DATED.snapshot
-    lines = [
-        f"deb [check-valid-until=no] https://dated.test/archive/{archive}/{time} {suite} main"
-        for archive, suite in (
-            ("debian", "bookworm"),
-            ("debian", "bookworm-updates"),
-            ("debian-security", "bookworm-security"),
-        )
-    ]
-    assert bootstrap.read_text(encoding="utf-8").splitlines()[-3:] == lines
-    docker.has(local=(DATED_TAG,))
-    assert find(docker, DATED).reference == DATED_TAG
-
-
-def test_a_stand_in_has_the_settings_of_debian_s_slim_images(
-    docker: Docker, bootstrap: Path
+def test_without_any_registry_a_program_makes_a_stand_in(
+    docker: Docker,
+    allowed: Base,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with pytest.raises(EngineError, match="could not import"):
-        find(docker, DATED)
-    words = bootstrap.read_text(encoding="utf-8").splitlines()
-    assert '--aptopt=Acquire::Languages "none"' in words
-    settings = bootstrap.with_name("settings").read_text(encoding="utf-8").splitlines()
-    assert {"path-exclude=/usr/share/doc/*", "force-unsafe-io"} <= {*settings}
+    monkeypatch.setenv("DOCKER_HOST", "tcp://engine.test")
+    docker.has()
+    expected = FoundBase(reference=STAND_IN, identity="sha256:1", origin=Origin.STAND_IN)
+    assert find(docker, allowed) == expected
+    assert docker.pulls == [FIRST, SECOND, PINNED]
+    made = (docker.folder / "made").read_text(encoding="utf-8")
+    assert made == f"bookworm arm64 {STAND_IN} tcp://engine.test"
+    said = capsys.readouterr().err
+    assert "base debian-12: make-base makes a stand-in for arm64, because no registry" in said
+    assert "base debian-12: without security updates" in said
 
 
-def test_a_snapshot_that_does_not_exist_has_no_replacement(docker: Docker, bootstrap: Path) -> None:
-    with pytest.raises(EngineError, match="snapshot 20261101T000000Z:\nE: no such snapshot"):
-        find(docker, replace(DATED, archive="https://none.test"))
+def test_a_program_that_fails_is_an_error_with_its_output(docker: Docker, allowed: Base) -> None:
+    docker.has(remote=("another.test/debian",))
+    with pytest.raises(EngineError, match="the mirror does not answer") as caught:
+        find(docker, allowed)
+    assert f"make-base has not made {STAND_IN} (1):" in str(caught.value)
+    assert "Name a mirror of its registry below [mirrors] in cannery.toml." in str(caught.value)
 
 
-def test_a_snapshot_needs_a_server(docker: Docker, bootstrap: Path) -> None:
-    said = "base debian-12 has a snapshot, and cannery.toml names no server of snapshots. Add it"
-    with pytest.raises(EngineError, match=said):
-        find(docker, replace(DATED, archive=""))
-    assert not bootstrap.exists()
+def test_where_a_registry_answers_there_is_no_stand_in(docker: Docker, allowed: Base) -> None:
+    docker.has(answering=("one.test",))
+    with pytest.raises(EngineError, match="A stand-in is used only where no registry can be"):
+        find(docker, allowed)
+    assert not (docker.folder / "made").exists()
 
 
-def local(*references: str, architecture: str = "arm64") -> dict[str, LocalImage]:
+@pytest.mark.parametrize("local", [(), (STAND_IN,)])
+def test_without_a_program_a_base_that_cannot_be_pulled_is_an_error(
+    docker: Docker, local: tuple[str, ...]
+) -> None:
+    """Also if the engine has a stand-in that was made for another base of this suite."""
+    docker.has(local=local)
+    base = replace(BASE, stand_in=None)
+    assert identity(base, images(*local), Notes(state=docker.folder)) == PINNED
+    with pytest.raises(EngineError) as caught:
+        find(docker, base)
+    [problem] = caught.value.problems
+    assert f"base debian-12 ({PINNED}): no registry of it can be reached (one.test:" in problem.what
+    assert problem.fix == (
+        "Name a mirror of its registry below [mirrors] in cannery.toml, or a program that makes a "
+        "stand-in for docker.io/library/debian below [stand-ins]."
+    )
+
+
+def images(*references: str, architecture: str = "arm64") -> dict[str, LocalImage]:
     image = LocalImage(id="sha256:1", architecture=architecture, labels={})
     return dict.fromkeys(references, image)
 
@@ -243,26 +242,21 @@ def identity(base: Base, here: dict[str, LocalImage], notes: Notes | None = None
     return expected_base(base, "arm64", here, notes).identity
 
 
-def test_a_base_with_a_snapshot_is_the_same_on_every_machine() -> None:
-    for here in (local(), local(DATED_TAG), local(STAND_IN)):
-        assert identity(DATED, here) == "debian:bookworm-20261101T000000Z"
-
-
 def test_a_plan_expects_what_the_last_build_has_used(docker: Docker, tmp_path: Path) -> None:
     notes = Notes(state=docker.folder / "state-of-the-checkout")
-    assert identity(BASE, local(), notes) == PINNED
-    assert identity(BASE, local(STAND_IN), notes) == "sha256:1"
+    assert identity(BASE, images(), notes) == PINNED
+    assert identity(BASE, images(STAND_IN), notes) == "sha256:1"
     docker.has(local=(STAND_IN,), remote=(SECOND,))
     assert find(docker, BASE).reference == SECOND
-    assert expected_base(BASE, "arm64", local(STAND_IN), notes).reference == SECOND
-    assert identity(BASE, local(STAND_IN), notes) == PINNED
+    assert expected_base(BASE, "arm64", images(STAND_IN), notes).reference == SECOND
+    assert identity(BASE, images(STAND_IN), notes) == PINNED
     # A bundle's stand-in is used whatever a registry has.
-    assert identity(BASE, local(STAND_IN), None) == "sha256:1"
+    assert identity(BASE, images(STAND_IN), None) == "sha256:1"
     # What another architecture uses is another image.
     assert expected_base(BASE, "amd64", {}, notes).reference == PINNED
     docker.has(local=(STAND_IN,))
     assert find(docker, BASE).origin is Origin.STAND_IN
-    assert identity(BASE, local(STAND_IN), notes) == "sha256:1"
+    assert identity(BASE, images(STAND_IN), notes) == "sha256:1"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"debian": 1}', "null", "\0"])
@@ -301,42 +295,10 @@ def test_a_label_that_cannot_be_read_says_nothing(text: str) -> None:
     assert used_bases({}) == {}
 
 
-@pytest.mark.parametrize("distribution", ["ubuntu", "openeuler"])
-def test_only_debian_has_stand_ins(docker: Docker, distribution: str) -> None:
-    docker.has()
-    base = replace(BASE, distribution=load_distributions()[distribution])
-    with pytest.raises(EngineError, match="can be bootstrapped for Debian only") as caught:
-        find(docker, base)
-    assert "docker load" in str(caught.value)
-
-
 def test_an_image_without_a_digest_that_is_loaded_is_identified_by_its_id() -> None:
     base = replace(BASE, image="debian:bookworm-slim", mirrors=())
     assert base_names(base, "arm64") == ("debian:bookworm-slim", STAND_IN)
-    assert identity(base, local("debian:bookworm-slim")) == "sha256:1"
-    assert identity(base, local("debian:bookworm-slim", architecture="amd64")) == base.image
+    assert identity(base, images("debian:bookworm-slim")) == "sha256:1"
+    assert identity(base, images("debian:bookworm-slim", architecture="amd64")) == base.image
     assert identity(base, {}) == "debian:bookworm-slim"
     assert base_names(BASE, "arm64") == (STAND_IN,)
-
-
-def test_programs_of_this_machine_help_only_where_the_base_is_emulated(
-    docker: Docker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    docker.has()
-    calls = docker.folder / "calls"
-    text = f'#!/bin/sh\nprintf "%s\\n" "$*" >>{calls}\n'
-    (docker.folder / "mmdebstrap").write_text(text, encoding="utf-8")
-    (docker.folder / "mmdebstrap").chmod(0o755)
-    monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    for suite, architecture, wanted in (
-        ("bullseye", "amd64", 1),
-        ("bullseye", "arm64", 2),
-        ("bookworm", "arm64", 1),
-    ):
-        calls.unlink(missing_ok=True)
-        with pytest.raises(EngineError, match="could not import"):
-            find(docker, replace(DATED, suite=suite), architecture)
-        said = calls.read_text(encoding="utf-8").splitlines()
-        assert len(said) == wanted
-        assert ("--variant=extract --architectures=amd64" in said[0]) == (wanted == 2)
-        assert ("bootstrap-hook essential" in said[-1]) == (wanted == 2)

@@ -12,8 +12,8 @@ from cannery.common.model import SIMULATED_CHIPS
 from cannery.common.package_index import PackageIndex
 from cannery.engine import base, simulator
 from cannery.engine.builder import Builder
-from cannery.engine.buildx import Build
 from cannery.engine.simulator import make_simulated, simulate
+from cannery.image.bake_file import ImageBuild
 from cannery.matrix.project import Project
 from tests.unit.matrices import CHECKOUT
 
@@ -23,10 +23,11 @@ INDEX = PackageIndex(ca=None, index_url="")
 def test_the_driver_needs_no_file_of_the_vendor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def execute(build: Build, *_: object) -> None:
-        (build.output / "host").mkdir(parents=True)
+    def write_stage(build: ImageBuild, _: str, folder: Path, *__: object) -> None:
+        assert build.arguments["BUILD_IMAGE"]
+        (folder / "host").mkdir(parents=True)
 
-    monkeypatch.setattr(simulator, "execute", execute)
+    monkeypatch.setattr(simulator, "write_stage", write_stage)
     monkeypatch.setattr(simulator, "find_builder", lambda _: Builder(name="default", local=True))
     monkeypatch.setattr(base, "pull", lambda *_: None)
     monkeypatch.setattr(simulator, "building_architecture", lambda: "arm64")

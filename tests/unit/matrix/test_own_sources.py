@@ -41,14 +41,12 @@ def test_targets_have_the_mirrors_of_their_bases() -> None:
     assert target.base.image == f"debian:11{AT}"
 
 
-def test_a_base_with_a_snapshot_has_the_server_of_its_packages() -> None:
-    text = MATRIX.replace(f"image: debian:11{AT}", "snapshot: 20261101T000000Z")
-    settings = Settings(
-        snapshots={"debian": "https://dated.test"}, mirrors={"docker.io": ("one.test",)}
-    )
-    base = with_settings(parse_matrix(text, "matrix.yaml"), settings).targets["full"].base
-    assert base.image == "debian:bullseye-20261101T000000Z"
-    assert (base.archive, base.mirrors, base.is_pinned) == ("https://dated.test", (), True)
+def test_bases_of_a_repository_have_its_program_for_stand_ins() -> None:
+    settings = Settings(stand_ins={"docker.io/library/debian": Path("/standin-base")})
+    target = with_settings(MATRIX_READ, settings).targets["full"]
+    assert target.base.stand_in == target.build_base.stand_in == Path("/standin-base")
+    settings = Settings(stand_ins={"mirror.test/library/debian": Path("/standin-base")})
+    assert with_settings(MATRIX_READ, settings).targets["full"].base.stand_in is None
 
 
 def test_an_own_image_replaces_that_of_the_matrix() -> None:

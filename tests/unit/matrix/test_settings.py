@@ -30,6 +30,9 @@ cache = "/data/cannery"
 
 [mirrors]
 "docker.io" = ["mirror.example.com", "mirror.example.com:5000/hub"]
+
+[stand-ins]
+"docker.io/library/debian" = "make-base"
 """
 
 
@@ -45,6 +48,7 @@ def test_without_the_file_there_are_defaults(tmp_path: Path) -> None:
 
 
 def test_every_key(tmp_path: Path) -> None:
+    (tmp_path / "make-base").touch()
     assert read(tmp_path, WHOLE) == Settings(
         order=(CannSource.DOWNLOAD, CannSource.FOLDER),
         servers=(
@@ -56,6 +60,7 @@ def test_every_key(tmp_path: Path) -> None:
         cache=Path("/data/cannery"),
         images={"8.0.T39": {"910b": "registry.example.com/cann:8.0.T39"}},
         mirrors={"docker.io": ("mirror.example.com", "mirror.example.com:5000/hub")},
+        stand_ins={"docker.io/library/debian": tmp_path / "make-base"},
     )
 
 
@@ -87,8 +92,12 @@ def test_every_key(tmp_path: Path) -> None:
             '[mirrors]\n"docker.io" = ["https://m"]',
             "mirrors.docker.io: 'https://m' is not a registry.",
         ),
-        ('[snapshots]\ndebian = "a/b"', "snapshots.debian: 'a/b' is not a web address"),
-        ('[snapshots]\ndebain = "x"', "snapshots.debain: unknown key. Did you mean 'debian'?"),
+        ('[stand-ins]\n"a.test/b" = "none"', "stand-ins.a.test/b: there is no program "),
+        (
+            '[stand-ins]\ndebian = "x"',
+            "'debian' is not a repository with its registry.",
+        ),
+        ('[stand-ins]\n"a.test/b:1" = "x"', "'a.test/b:1' is not a repository with its registry."),
         ("[sources\n", "cannery.toml:1:9: the file is not TOML: "),
         ("\n\na = ", "cannery.toml:3:1: the file is not TOML: "),
     ],
@@ -97,6 +106,13 @@ def test_a_mistake_has_its_key_or_its_line(text: str, said: str, tmp_path: Path)
     with pytest.raises(MatrixError) as raised:
         read(tmp_path, text)
     assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("scheme", ["", "https://"])
+def test_a_wrong_address_is_shown_without_its_login(tmp_path: Path, scheme: str) -> None:
+    with pytest.raises(MatrixError, match=r"\*\*\*\*@") as raised:
+        read(tmp_path, f'[mirrors]\n"docker.io" = ["{scheme}name:hunter2@mirror.test"]\n')
+    assert "hunter2" not in str(raised.value)
 
 
 def test_every_mistake_has_its_line(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_a_release_has_no_stand_in_below_it(world: World, origin: str, kind: str
     assert f"was built with {kind} for base debian-12 (BUILD_IMAGE). Build it again where" in said
     # What is no release may be on one.
     assert ask(world)
-    relabelled(world, BASE_IMAGE="snapshot", BUILD_IMAGE="registry")
+    relabelled(world, BASE_IMAGE="registry", BUILD_IMAGE="registry")
     assert "was built with" not in "\n".join(refused(world, release=True))
 
 

@@ -1,31 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``docker buildx``, with a program in docker's place that notes what it is asked."""
+"""Files of a stage, with a program in the place of docker that records what it is asked."""
 
 from __future__ import annotations
 
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cannery.common.errors import BuildError, EngineError
 from cannery.common.package_index import PackageIndex, package_index
-from cannery.engine.buildx import Build, execute
+from cannery.engine.bake import BakeSettings, write_stage
+from cannery.engine.builder import Builder
+from cannery.image.bake_file import Caches, ImageBuild
 
 NOWHERE = PackageIndex(ca=None, index_url="")
 
-# Notes its arguments and the content of its secrets; says and ends as the file "plan" asks.
+# Records its arguments, the bake file and the index; says and ends as the file "plan" asks.
 DOCKER = f"""#!{sys.executable}
-import json, sys
+import json, os, sys
 from pathlib import Path
 here, words = Path(__file__).parent, sys.argv[1:]
 plan = json.loads((here / "plan").read_text())
-if words == ["buildx", "version"]:
-    sys.exit(plan["version"])
-secrets = dict(word.split(",src=") for word in words if word.startswith("id="))
-secrets = {{name[3:]: Path(path).read_text() for name, path in secrets.items()}}
-(here / "asked").write_text(json.dumps([words, secrets]))
+file = json.loads(Path(words[-1]).read_text())
+asked = [words[:-1], file, os.environ.get("CANNERY_INDEX_URL", "")]
+(here / "asked").write_text(json.dumps(asked))
 print(plan["says"], flush=True)
 sys.exit(plan["code"])
 """
@@ -38,13 +39,13 @@ class FakeDocker:
         (folder / "docker").chmod(0o755)
         self.plan()
 
-    def plan(self, says: str = "#1 done", code: int = 0, version: int = 0) -> None:
-        text = json.dumps({"says": says, "code": code, "version": version})
+    def plan(self, says: str = "#1 done", code: int = 0) -> None:
+        text = json.dumps({"says": says, "code": code})
         (self.folder / "plan").write_text(text, encoding="utf-8")
 
-    def asked(self) -> tuple[list[str], dict[str, str]]:
-        words, secrets = json.loads((self.folder / "asked").read_text(encoding="utf-8"))
-        return words, secrets
+    def asked(self) -> tuple[list[str], dict[str, Any], str]:
+        words, file, index = json.loads((self.folder / "asked").read_text(encoding="utf-8"))
+        return words, file, index
 
 
 @pytest.fixture
@@ -55,51 +56,52 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
     return FakeDocker(folder)
 
 
-def build() -> Build:
-    return Build(
-        name="full",
-        dockerfile=Path("/images/full/Dockerfile"),
-        folder=Path("/images/full"),
-        platform="linux/arm64",
-        contexts={"artifacts": "/vendor files"},
-        arguments={"A_SHA256": "0", "B": ""},
-        output=Path("/out"),
-    )
+BUILD = ImageBuild(
+    id="full",
+    tag="",
+    dockerfile=Path("/images/full/Dockerfile"),
+    folder=Path("/images/full"),
+    platform="linux/arm64",
+    contexts={"artifacts": "/vendor files"},
+    arguments={"A_SHA256": "0", "B": ""},
+)
 
 
-ARGV = [
-    *("docker", "buildx", "build", "--platform", "linux/arm64", "--progress", "plain"),
-    *("--file", "/images/full/Dockerfile", "--provenance", "false"),
-    *("--build-context", "artifacts=/vendor files"),
-    *("--build-arg", "A_SHA256=0", "--build-arg", "B="),
-    *("--output", "type=local,dest=/out"),
-]
+def write(folder: Path, stage: str = "", source: PackageIndex = NOWHERE) -> None:
+    builder = Builder(name="default", local=True)
+    settings = BakeSettings(builder=builder, source=source, caches=Caches(), logs=folder / "logs")
+    write_stage(BUILD, stage, Path("/out"), settings)
 
 
-def test_the_command(docker: FakeDocker, tmp_path: Path) -> None:
-    assert build().argv() == ARGV
-    execute(build(), NOWHERE, tmp_path / "log")
-    assert docker.asked() == ([*ARGV[1:], "/images/full"], {})
+def test_the_last_stage_or_another_is_written(docker: FakeDocker, tmp_path: Path) -> None:
+    write(tmp_path)
+    words, file, _ = docker.asked()
+    options = ["--builder", "default", "--progress", "plain", "--file"]
+    assert words == ["buildx", "bake", *options]
+    target = file["target"]["full"]
+    assert target["output"] == ["type=local,dest=/out"]
+    assert target["contexts"] == {"artifacts": "/vendor files"}
+    assert not {"target", "secret"} & target.keys()
+    write(tmp_path, "facts")
+    assert docker.asked()[1]["target"]["full"]["target"] == "facts"
 
 
 def test_certificates_and_index_are_secrets(docker: FakeDocker, tmp_path: Path) -> None:
-    (tmp_path / "ca").write_text("certificates", encoding="utf-8")
-    source = PackageIndex(ca=tmp_path / "ca", index_url="https://name:word@index.test/simple")
-    execute(build(), source, tmp_path / "log")
-    words, secrets = docker.asked()
-    assert secrets == {"ca": "certificates", "index": "https://name:word@index.test/simple"}
-    assert not [word for word in words if "index.test" in word]
-    [left] = [word for word in words if word.startswith("id=index")]
-    assert not Path(left.removeprefix("id=index,src=")).exists()
+    address = "https://name:word@index.test/simple"
+    write(tmp_path, source=PackageIndex(ca=tmp_path / "ca", index_url=address))
+    words, file, index = docker.asked()
+    secrets = [f"id=ca,src={tmp_path}/ca", "id=index,env=CANNERY_INDEX_URL"]
+    assert file["target"]["full"]["secret"] == secrets
+    assert index == address
+    assert "index.test" not in json.dumps([words, file])
 
 
-def test_what_is_said_goes_to_the_log_only(
+def test_output_goes_to_the_log_only(
     docker: FakeDocker, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     docker.plan(says="#1 one\n#2 ünö")
-    log = tmp_path / "logs" / "full.log"
-    execute(build(), NOWHERE, log)
-    assert log.read_text(encoding="utf-8") == "#1 one\n#2 ünö\n"
+    write(tmp_path)
+    assert (tmp_path / "logs" / "full.log").read_text(encoding="utf-8") == "#1 one\n#2 ünö\n"
     assert capfd.readouterr() == ("", "")
 
 
@@ -161,20 +163,13 @@ def test_a_build_that_fails(
 ) -> None:
     docker.plan(says=says, code=9)
     with pytest.raises(BuildError) as caught:
-        execute(build(), NOWHERE, tmp_path / "log")
+        write(tmp_path)
     [problem] = caught.value.problems
     assert problem.what.startswith("full: the build failed (9).\n")
     assert what in problem.what
     assert fix in problem.fix
-    assert problem.fix.endswith(f"The whole log is in {tmp_path}/log.")
+    assert problem.fix.endswith(f"The whole log is in {tmp_path}/logs/full.log.")
     assert len(problem.what.splitlines()) <= 7
-
-
-def test_docker_without_buildx(docker: FakeDocker, tmp_path: Path) -> None:
-    docker.plan(version=1)
-    with pytest.raises(EngineError, match=r"docker has no buildx\. 'bash setup.sh' installs it"):
-        execute(build(), NOWHERE, tmp_path / "log")
-    assert not (tmp_path / "log").exists()
 
 
 def test_no_docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +177,7 @@ def test_no_docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         EngineError, match=r"docker is not installed\. 'bash setup.sh' installs it\."
     ):
-        execute(build(), NOWHERE, tmp_path / "log")
+        write(tmp_path)
 
 
 def test_where_packages_come_from(tmp_path: Path) -> None:
