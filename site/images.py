@@ -79,7 +79,9 @@ def page_data(targets: Sequence[Target], website: str) -> dict[str, Any]:
         "facets": FACETS,
         "more": MORE,
         "choices": choices(ordered),
-        "labels": {each["name"]: each["title"].split()[0] for each in applications if each["title"]},
+        "labels": {
+            each["name"]: each["title"].split()[0] for each in applications if each["title"]
+        },
         "sorts": ["best", *places],
         "cards": sorted({command["cards"] for command in commands} - {0}),
         "runtimes": [*dict.fromkeys(c["runtime"] for c in commands if c["runtime"])],

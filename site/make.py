@@ -18,9 +18,9 @@ from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
+from strings import strings
 
 from images import Target, page_data
-from strings import strings
 
 TEMPLATES = Path(__file__).with_name("templates")
 LIST = "python build.py list --format json --verbose"

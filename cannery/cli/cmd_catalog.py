@@ -6,7 +6,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from cannery.cli.command import Command, Given
 from cannery.cli.common import read

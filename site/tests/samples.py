@@ -11,14 +11,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from images import page_data
 from make import LIST
+
+from images import page_data
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = "py39-torch231-cann8t39"
 """The target that has a release in ``some_targets``."""
 
-_SOME = "torch231|torch2100-cann910|mindspore290|vllm0180|py37|runtime|amd64"
+_SOME = "torch231|torch2100-cann910(-910b|-a3)$|mindspore290|vllm|py37|amd64|cann910-runtime"
 """Of targets that are enough to choose from."""
 
 BY_DIGEST = f"registry.example.com/ascend@sha256:{'1' * 64}"

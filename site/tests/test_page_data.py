@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from images import FACETS, MORE, NONE, age, best_first, choices, facets, page_data, size_text
 from tests.samples import (
     BARE,
     BY_DIGEST,
@@ -18,6 +17,8 @@ from tests.samples import (
     some_targets,
     target,
 )
+
+from images import FACETS, MORE, NONE, age, best_first, choices, facets, page_data, size_text
 
 TARGETS = all_targets()
 

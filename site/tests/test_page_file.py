@@ -87,7 +87,9 @@ def test_what_refers_to_an_element_finds_it() -> None:
 def test_nothing_is_loaded_and_nothing_runs_but_what_the_page_was_made_with() -> None:
     assert MADE.all("src") == []
     assert MADE.all("style") == []
-    assert [name for _, attributes in MADE.elements for name in attributes if name[:2] == "on"] == []
+    assert [
+        name for _, attributes in MADE.elements for name in attributes if name[:2] == "on"
+    ] == []
     assert [value for value in MADE.all("href") if not value.startswith("#")] == ["data:,"]
     assert not re.search(r"url\(|@import|fetch\(|import\(|XMLHttp|innerHTML", MADE.text)
     [policy] = [a["content"] for _, a in MADE.elements if a.get("http-equiv")]

@@ -11,10 +11,10 @@ from collections import Counter
 from typing import Any
 
 import pytest
-
-from images import FACETS, page_data
 from make import TEMPLATES
 from tests.samples import all_targets
+
+from images import FACETS, page_data
 
 IMAGES: list[dict[str, Any]] = page_data(all_targets(), "")["images"]
 

@@ -6,7 +6,6 @@ import string
 from pathlib import Path
 
 import pytest
-
 from strings import LANGUAGES, chinese, strings
 from tests.samples import all_targets
 
