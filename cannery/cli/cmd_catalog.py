@@ -39,7 +39,7 @@ COMMAND = Command(
     "page is not there. With --notes, prints release notes instead. Needs no engine.",
     reads="matrix.yaml, compat.yaml, publish.yaml, verified/ and releases/",
     writes="docs/targets.md, or the table in README.md",
-    example="catalog --check",
+    example="catalog",
     options=(CatalogOptions,),
     quick=True,
 )

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From an image to a registry: push, promote, prune, SBOMs, provenance, scan; the table of images."""
+"""From an image to a registry: push, promote, prune, SBOMs, provenance, scan, tables."""
