@@ -15,7 +15,7 @@ FILES = (
     "tests/simulated_packages/test_image_facts.py",
     "tests/engine/test_diff_of_images.py",
     "tests/publish/test_registry_client.py",
-    "site/tests/test_page_data.py",
+    "tests/test_page_data.py",
 )
 """The files whose tests run."""
 
