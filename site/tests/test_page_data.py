@@ -24,21 +24,21 @@ TARGETS = all_targets()
 
 
 def test_choices_are_all_there_are() -> None:
-    found = choices(TARGETS)
-    assert [*found] == [*FACETS, *MORE]
-    for facet, values in found.items():
-        assert sorted(values) == sorted({facets(each)[facet] for each in TARGETS})
+    values = choices(TARGETS)
+    assert [*values] == [*FACETS, *MORE]
+    for facet, own in values.items():
+        assert sorted(own) == sorted({facets(each)[facet] for each in TARGETS})
 
 
 def test_the_newest_version_is_first_and_of_others_the_most_common() -> None:
-    found = choices(TARGETS)
-    assert found["python"][-3:] == ["3.9", "3.8", "3.7"]
-    assert found["cann"].index("9.1.0") < found["cann"].index("8.0.RC3")
-    assert found["cann"].index("8.0.RC3") < found["cann"].index("8.0.RC2")
-    assert found["torch"].index("2.10.0") < found["torch"].index("2.9.0")
-    assert found["torch"][-1] == NONE
-    assert found["chip"][0] == "910b"
-    assert found["use"] == ["train", "serve", "evaluate"]
+    values = choices(TARGETS)
+    assert values["python"][-3:] == ["3.9", "3.8", "3.7"]
+    assert values["cann"].index("9.1.0") < values["cann"].index("8.0.RC3")
+    assert values["cann"].index("8.0.RC3") < values["cann"].index("8.0.RC2")
+    assert values["torch"].index("2.10.0") < values["torch"].index("2.9.0")
+    assert values["torch"][-1] == NONE
+    assert values["chip"][0] == "910b"
+    assert values["use"] == ["train", "serve", "evaluate"]
 
 
 def test_a_name_that_is_no_version_is_the_oldest() -> None:

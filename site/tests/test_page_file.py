@@ -170,7 +170,7 @@ def test_the_list_can_come_through_a_pipe(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "Expecting value"),
         ("{}", "it is not a list of targets"),
@@ -180,13 +180,13 @@ def test_the_list_can_come_through_a_pipe(
     ],
 )
 def test_a_list_that_is_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
     path = tmp_path / "targets.json"
     path.write_text(text, encoding="utf-8")
     assert main([str(path), "--out", str(tmp_path)]) == 1
     error = capsys.readouterr().err
-    assert said in error
+    assert message in error
     assert "python build.py list --format json --verbose" in error
     assert not (tmp_path / "index.html").exists()
 
