@@ -17,7 +17,16 @@ os.environ.pop("PYTHONPATH", None)
 
 nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "none"
-nox.options.sessions = ["lint", "types", "unit", "policy", "doctor", "campaign-quick", "image"]
+nox.options.sessions = [
+    "lint",
+    "types",
+    "unit",
+    "policy",
+    "doctor",
+    "site",
+    "campaign-quick",
+    "image",
+]
 FULL, WEEKLY = ["full"], ["weekly"]
 
 MAIN = "py39-torch231-cann8t39"
@@ -323,11 +332,20 @@ def publish(session: nox.Session) -> None:
     session.run("pytest", *WITH_ENGINE, "tests/publish", *session.posargs)
 
 
+@nox.session
+def site(session: nox.Session) -> None:
+    """Types and tests of the page's program."""
+    with session.chdir("site"):
+        session.run("mypy", ".")
+        session.run("pytest", "--quiet", "tests", "--ignore=tests/browser", *session.posargs)
+
+
 @nox.session(tags=FULL)
 def browser(session: nox.Session) -> None:
-    """The catalogue's page in a headless browser."""
+    """The page in a headless browser."""
     _npm_ci(session, "npm/axe")
-    session.run("pytest", "--quiet", *CORES, "loadfile", "tests/browser", *session.posargs)
+    with session.chdir("site"):
+        session.run("pytest", "--quiet", *CORES, "loadfile", "tests/browser", *session.posargs)
 
 
 @nox.session(name="release-check")

@@ -1,102 +1,76 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py catalog``: the table of all images, and the page."""
+"""``build.py catalog``: the table of all images."""
 
 from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from pathlib import Path
 
-from cannery.building.git import origin
-from cannery.catalog.commands import commands
-from cannery.catalog.entries import Entry, gather
-from cannery.catalog.page import page
-from cannery.catalog.readme import MARKERS, inserted, page_with_table, table
 from cannery.cli.command import Command, Given
 from cannery.cli.common import read
 from cannery.common import console
 from cannery.common.errors import OutOfSyncError, Problem, file_error
 from cannery.common.files import read_text, write_files
-from cannery.common.option import OptionSet, flag, option
+from cannery.common.option import OptionSet, flag
 from cannery.matrix.project import Project
-from cannery.verify.devices import made_host
+from cannery.publish.table import MARKERS, gather, inserted, page_with_table, table
 from cannery.verify.verified import inputs_now
 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogOptions(OptionSet):
-    """What becomes of the table and the page."""
+    """What becomes of the table."""
 
     check: bool = flag("write nothing; exit with code 4 if the table is out of date")
-    out: Path = option(
-        "the directory of the page, index.html", default=Path(".cannery/catalog"), metavar="DIR"
-    )
 
 
 COMMAND = Command(
     description="Writes the table of all images into docs/targets.md, or into README.md where that "
-    "page is not there, and a page on which people choose an image and copy its commands. The page "
-    "is one file without external resources; it can be opened from disk or published anywhere. "
-    "Needs no engine.",
+    "page is not there. Needs no engine.",
     reads="matrix.yaml, compat.yaml, publish.yaml, verified/ and releases/",
-    writes="docs/targets.md, or the table in README.md, and index.html in the folder of --out",
-    example="catalog --out site",
+    writes="docs/targets.md, or the table in README.md",
+    example="catalog",
     options=(CatalogOptions,),
     quick=True,
 )
 
 
 def run(given: Given, project: Project) -> int:
-    """Write both, or with --check compare the table with what would be written.
+    """Write the table, or with --check compare it with the one that is there.
 
     Raises:
         OutOfSyncError: with --check, the difference as a diff.
-        MatrixError: a file that the catalogue is made from is wrong, or the page has no markers.
-        FileError: a file cannot be read or written.
     """
     options = read(CatalogOptions, given, project)
     if options.check:
-        entries = gather(project, inputs_now(project))
-        name = page_with_table(project.root)
-        before = _read(project.root / name)
-        _require_equal(name, before, inserted(before, table(entries), name, MARKERS))
-        console.say(f"the table in {name} is in sync ({len(entries)} images)", "ok")
+        name, before, after = _texts(project)
+        _require_equal(name, before, after)
+        console.say(f"the table in {name} is in sync", "ok")
     else:
-        write_catalogue(project, options.out)
+        write_table(project)
     return 0
 
 
-def write_catalogue(project: Project, out: Path) -> bool:
-    """Write the table, and the page into the folder ``out``; whether the table has changed.
-
-    Raises:
-        MatrixError, FileError: as ``run``.
-    """
+def write_table(project: Project) -> bool:
+    """Write the table; whether it has changed."""
     with project.editing():
-        found = gather(project, inputs_now(project))
-        name = page_with_table(project.root)
-        before = _read(project.root / name)
-        after = inserted(before, table(found), name, MARKERS)
-        texts = {each.id: commands(each, simulated_host=_host(project, each)) for each in found}
-        files = {out / "index.html": page(found, texts, origin=origin(project.root))}
+        name, before, after = _texts(project)
         if before != after:
-            files[project.root / name] = after
-        write_files(files)
-    for path in files:
-        console.say(f"wrote {path}")
+            write_files({project.root / name: after})
+    state = "was in sync already" if before == after else "is written"
+    console.say(f"the table in {name} {state}", "ok")
     return before != after
 
 
-def _read(path: Path) -> str:
+def _texts(project: Project) -> tuple[str, str, str]:
+    """The name of the page with the table, its text, and the text that it should have."""
+    entries = gather(project, inputs_now(project))
+    name = page_with_table(project.root)
     try:
-        return read_text(path)
+        before = read_text(project.root / name)
     except FileNotFoundError as error:
-        raise file_error("read", path, error) from error
-
-
-def _host(project: Project, entry: Entry) -> Path | None:
-    """The simulated driver on which a simulated image runs, if this machine has it."""
-    return made_host(project, entry.target) if entry.simulated else None
+        raise file_error("read", project.root / name, error) from error
+    return name, before, inserted(before, table(entries), name, MARKERS)
 
 
 def _require_equal(name: str, before: str, after: str) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.cli.command import Command, Given
@@ -34,14 +34,18 @@ class ListOptions(TargetOptions):
         default="table",
         choices=("table", "json", "names"),
     )
-    verbose: bool = VERBOSE.field(help="show the versions and all results of each target")
+    verbose: bool = VERBOSE.field(
+        help="show the versions and all results of each target; with --format json also its "
+        "commands, sources, layers and packages"
+    )
 
 
 COMMAND = Command(
     description="Lists the targets of matrix.yaml with their state: where they were verified, "
     "whether they are published, and the files that a simulated and a real build lack. "
     "--verbose adds the versions and the names of files. Builds nothing and needs no engine.",
-    reads="matrix.yaml, compat.yaml, artifacts/, verified/, releases/ and .cannery/reports/",
+    reads="matrix.yaml, compat.yaml, artifacts/, verified/, releases/ and .cannery/reports/; with "
+    "--format json --verbose also publish.yaml and images/",
     writes="nothing",
     example="list --where python=3.9 chip=910b --verbose",
     options=(ListOptions,),
@@ -59,7 +63,7 @@ def run(given: Given, project: Project) -> int:
     if options.format == "names":
         text = "\n".join(each.id for each in targets)
     elif options.format == "json":
-        text = _json(project, target_rows(project, targets))
+        text = _json(project, targets, verbose=options.verbose)
     else:
         text = _table(project, target_rows(project, targets), verbose=options.verbose)
     print(text)
@@ -113,23 +117,30 @@ def _details(row: TargetRow) -> list[str]:
     return [*lines, *([f"    {row.published}"] if row.published else [])]
 
 
-def _json(project: Project, rows: Sequence[TargetRow]) -> str:
+def _json(project: Project, targets: Sequence[Target], *, verbose: bool) -> str:
     names = (
         *("id", "summary", "platform", "chip", "flavour", "components"),
         *("unverified", "recommended"),
     )
-    found = [
+    documents = [
         {
-            **{name: getattr(each.target, name) for name in names},
-            "maintained": each.maintained,
-            "missing": each.missing(project.artifacts),
-            "needs": {need.file.name: need.fields for need in each.real},
-            "results": [asdict(result) for result in each.results],
-            "published": each.published,
+            **{name: getattr(row.target, name) for name in names},
+            "maintained": row.maintained,
+            "missing": row.missing(project.artifacts),
+            "needs": {need.file.name: need.fields for need in row.real},
+            "results": [result.fields for result in row.results],
+            "published": row.published,
         }
-        for each in rows
+        for row in target_rows(project, targets)
     ]
-    return json_text(found)
+    if verbose:
+        from cannery.publish.details import details
+        from cannery.publish.table import gather
+
+        entries = {entry.target.id: entry for entry in gather(project, inputs_now(project))}
+        more = details(project, [entries[target.id] for target in targets])
+        documents = [{**each, **facts} for each, facts in zip(documents, more, strict=True)]
+    return json_text(documents)
 
 
 # ---- what the checkout knows of its targets
@@ -171,7 +182,7 @@ def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
             maintained={n: end_of_life(end) for n, end in lifetimes_of(each, compat).items()},
             real=[*real_needs([each], project.artifacts).values()],
             results=results[each.id],
-            published=_published(latest(records, each.id)),
+            published=record.by_digest if (record := latest(records, each.id)) else "",
         )
         for each in targets
     ]
@@ -204,7 +215,3 @@ def _counted(result: Result) -> str:
     tested = result.tested
     counts = f"{tested.passed} passed, {tested.failed} failed, {tested.not_run} not run"
     return f"{phrase(result)}: {counts} ({tested.hardware})"
-
-
-def _published(release: Record | None) -> str:
-    return f"{release.registry}/{release.repository}@{release.digest}" if release else ""

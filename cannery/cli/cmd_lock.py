@@ -64,6 +64,6 @@ def run(given: Given, project: Project) -> int:
         "" if done.failures else "ok",
     )
     if done.changed:
-        console.say("now run: python build.py sync, which renders images/ and the catalogue")
+        console.say("now run: python build.py sync, which renders images/ and the table of images")
     raise_all(done.failures, single=len(targets) == 1)
     return 0

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.catalog.readme import inserted
-from cannery.cli.cmd_catalog import write_catalogue
+from cannery.cli.cmd_catalog import write_table
 from cannery.cli.cmd_render import write_images
 from cannery.cli.command import Command, Given
 from cannery.cli.commands import GROUPS, UNLISTED, load
@@ -28,6 +27,7 @@ from cannery.lock.lock_file import check_lock, read_lock
 from cannery.lock.resolve import write_locks
 from cannery.matrix.project import Project
 from cannery.options import CA, INDEX_URL
+from cannery.publish.table import inserted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +41,11 @@ class SyncOptions(OptionSet):
 COMMAND = Command(
     description="Brings everything up to date that is generated: locks the targets whose lock is "
     "missing or does not fit matrix.yaml any more, renders images/, and writes the schemas of the "
-    "YAML files, the reference of the commands, the table of images and the page. Says what has "
-    "changed. Other locks stay as they are; the package index is asked only if one is missing.",
+    "YAML files, the reference of the commands and the table of images. Says what has changed. "
+    "Other locks stay as they are; the package index is asked only if one is missing.",
     reads="what 'lock', 'render' and 'catalog' read",
-    writes="images/, docs/targets.md, .cannery/catalog/, and schemas/ and docs/reference.md "
-    "where the checkout has them",
+    writes="images/, docs/targets.md, and schemas/ and docs/reference.md where the checkout has "
+    "them",
     example="sync",
     options=(SyncOptions,),
 )
@@ -68,7 +68,7 @@ def run(given: Given, project: Project) -> int:
     rendered = len(write_images(project))
     schemas = _write_schemas(project)
     page = _write_reference(project)
-    table = write_catalogue(project, project.root / ".cannery" / "catalog")
+    table = write_table(project)
     changes = [
         counted(locks, "lock"),
         f"{counted(rendered, 'file')} of images/",

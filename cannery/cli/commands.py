@@ -34,7 +34,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "lock": "resolve the Python packages of the targets and pin them",
         "render": "write images/ from matrix.yaml and the locks",
         "update": "show newer versions in the package index",
-        "catalog": "write the table of images and the page",
+        "catalog": "write the table of images",
         "ci": "print the jobs of a CI run",
     },
     "other": {

@@ -203,14 +203,15 @@ def to_json(judged: Judged, problems: Iterable[Problem] = ()) -> str:
             "summary": target.summary,
             "unverified": target.unverified,
             "components": target.components,
-            "findings": [_finding_document(each) for each in findings],
+            "findings": [finding_document(each) for each in findings],
         }
         for target, findings in judged
     ]
     return json_text({"targets": targets, "problems": [_problem(each) for each in problems]})
 
 
-def _finding_document(finding: Finding) -> dict[str, Any]:
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """A finding with the rows for and against it."""
     return {
         "component": finding.component,
         "verdict": finding.verdict.value,

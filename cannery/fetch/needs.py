@@ -137,6 +137,7 @@ class Need:
         """The same for programs; what is unknown is null."""
         return {
             "supply": str(self.supply),
+            "downloadable": self.file.is_downloadable,
             "size": self.file.size or None,
             "sha256": "known" if self.file.has_hash else "unpublished",
             "origin": self.file.origin,

@@ -6,15 +6,17 @@ The Dockerfile, target.json, content keys, bills of materials and the catalogue 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from cannery.common.errors import MatrixError, Problem
 from cannery.common.model import Target
 from cannery.image.environment import PythonPaths, full_environment, python_paths
 from cannery.image.layers import Layer, layers_of
 from cannery.image.pins import Pin, pins_of
 from cannery.image.wheel_groups import wheel_groups
-from cannery.lock.lock_file import Lock
+from cannery.lock.lock_file import Lock, check_lock, read_lock
+from cannery.matrix.project import Project
 
 NAMESPACE = "io.cannery"
 """The prefix of the labels with the contents of an image."""
@@ -37,6 +39,26 @@ class ImagePlan:
     installed: Mapping[str, str]
     local_versions: Mapping[str, str]
     pins: tuple[Pin, ...]
+
+
+def read_plans(project: Project, targets: Iterable[Target]) -> dict[str, ImagePlan]:
+    """The plans of ``targets`` by their ids, with the locks below images/.
+
+    Raises:
+        MatrixError: locks are missing or out of date.
+    """
+    plans: dict[str, ImagePlan] = {}
+    problems: list[Problem] = []
+    for target in targets:
+        try:
+            lock = read_lock(project, target)
+            check_lock(target, lock)
+            plans[target.id] = plan_image(target, lock)
+        except MatrixError as error:
+            problems += error.problems
+    if problems:
+        raise MatrixError(problems)
+    return plans
 
 
 def plan_image(target: Target, lock: Lock) -> ImagePlan:

@@ -25,10 +25,9 @@ from cannery.image.environment import (
     environment_steps,
 )
 from cannery.image.layers import LayerKind
-from cannery.image.plan import ImagePlan, plan_image
+from cannery.image.plan import ImagePlan, read_plans
 from cannery.image.record import committed_record
 from cannery.lock.debs import FILE as DEBS_FILE
-from cannery.lock.lock_file import Lock, check_lock, read_lock
 from cannery.lock.requirements import index_options, wheel_platform
 from cannery.matrix.project import Project
 
@@ -81,7 +80,7 @@ class Renderer:
         Raises:
             MatrixError: the lock is missing or out of date, or a template is invalid.
         """
-        return self._rendered(target, self._lock(target))
+        return self.render_all([target])[target.id]
 
     def render_all(self, targets: Iterable[Target]) -> dict[str, Rendered]:
         """Each of ``targets`` by its id.
@@ -89,24 +88,11 @@ class Renderer:
         Raises:
             MatrixError: locks are missing or out of date, or a template is invalid.
         """
-        locks: list[tuple[Target, Lock]] = []
-        problems: list[Problem] = []
-        for target in targets:
-            try:
-                locks.append((target, self._lock(target)))
-            except MatrixError as error:
-                problems += error.problems
-        if problems:
-            raise MatrixError(problems)
-        return {target.id: self._rendered(target, lock) for target, lock in locks}
+        plans = read_plans(self._project, targets)
+        return {name: self._rendered(plan) for name, plan in plans.items()}
 
-    def _lock(self, target: Target) -> Lock:
-        lock = read_lock(self._project, target)
-        check_lock(target, lock)
-        return lock
-
-    def _rendered(self, target: Target, lock: Lock) -> Rendered:
-        plan = plan_image(target, lock)
+    def _rendered(self, plan: ImagePlan) -> Rendered:
+        target, lock = plan.target, plan.lock
         record = committed_record(plan)
         files = {
             "Dockerfile": self._dockerfile(plan),

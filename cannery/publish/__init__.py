@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From an image to a registry: push, promote, bills of materials, provenance, scan."""
+"""From an image to a registry: push, promote, SBOMs, provenance, scan, tables."""

@@ -98,6 +98,11 @@ class Record:
         return f"{self.registry}/{self.repository}"
 
     @property
+    def by_digest(self) -> str:
+        """The reference to pull, which no push can change."""
+        return f"{self.place}@{self.digest}"
+
+    @property
     def digests(self) -> frozenset[str]:
         """Every manifest that has to stay in the registry."""
         return frozenset({self.digest, *(each.digest for each in self.platforms.values())})

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from cannery.common.errors import FileError
 from cannery.common.files import read_text
@@ -60,6 +61,11 @@ class Result:
         """The kind of device, or ``none_simulated`` for simulated packages without a device."""
         bare = self.simulated and self.tested.device == DeviceKind.NONE
         return "none_simulated" if bare else self.tested.device
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The same for programs."""
+        return {**asdict(self), "where": self.where}
 
     @property
     def rank(self) -> tuple[bool, int, int, str]:

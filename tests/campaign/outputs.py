@@ -184,7 +184,7 @@ def explain(targets: Iterable[Target], compat: Compat) -> list[str]:
 
 
 def published(publishing: Publishing, names: Iterable[str]) -> Iterator[str]:
-    """The names that push gives, and the links of the catalogue's page."""
+    """The names that push gives, and the links of the table."""
     yield publishing.repository
     for name in names:
         yield publishing.immutable_tag(name, _KEY, simulate=False)

@@ -111,7 +111,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     made = copy(READ, ROOT, folder / "checkout")
     use_some_targets(made.root)
     made.run("render").accepted()
-    made.run("catalog", "--out", str(folder / "site")).accepted()
+    made.run("catalog").accepted()
     return made
 
 

@@ -33,7 +33,7 @@ class Documented:
     def words(self) -> list[str]:
         """The words after build.py; none if it is another program."""
         own = _BUILD.sub("", self.text)
-        return shlex.split(re.split(r" [>&]", own)[0], comments=True) if own != self.text else []
+        return shlex.split(re.split(r" [>&|]", own)[0], comments=True) if own != self.text else []
 
 
 def commands(page: Path) -> list[Documented]:

@@ -18,6 +18,7 @@ from cannery.common.model import DeviceKind
 from cannery.matrix.project import Project
 from cannery.verify.verified import Verified, inputs_now, path_of, to_text
 from tests.cli.checkout import Checkout
+from tests.cli.conftest import ROOT
 from tests.unit.catalogues import BARE as NO_DEVICE
 from tests.unit.catalogues import NPU, release
 from tests.unit.publications import keep as keep_record
@@ -79,6 +80,56 @@ def test_what_json_says_of_a_target(original: Checkout) -> None:
     assert found["components"] == target.components
     assert found["components"]["llamafactory"] == "0.9.0"
     assert found["unverified"] == ""
+
+
+PLAIN = (
+    *("id", "summary", "platform", "chip", "flavour", "components", "unverified", "recommended"),
+    *("maintained", "missing", "needs", "results", "published"),
+)
+VERBOSE = (
+    *("application", "cann", "verdicts", "driver", "findings", "reference", "commands"),
+    *("release", "trial", "layers", "wheels"),
+)
+
+
+def test_every_field_of_json_is_documented(original: Checkout) -> None:
+    for words, fields in (([], PLAIN), (["--verbose"], (*PLAIN, *VERBOSE))):
+        for found in as_json(original, *words):
+            assert tuple(found) == fields
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    section = page.partition("\n`list --format json` prints")[2].partition("\n`diff ")[0]
+    named = {*re.findall(r"`(\w+)`", section)}
+    inner = [
+        each
+        for found in as_json(original, "--verbose")
+        for each in (
+            *(found["application"], found["cann"], found["driver"]),
+            *(*found["needs"].values(), *found["layers"], *found["commands"]),
+        )
+    ]
+    assert {*PLAIN, *VERBOSE, *(name for each in inner if each for name in each)} <= named
+
+
+def test_verbose_json_has_the_release_and_the_commands_for_it(checkout: Checkout) -> None:
+    keep(checkout, LAST)
+    record = release(Project(root=checkout.root).matrix().targets[LAST])
+    keep_record(checkout.root / "releases", record)
+    trial = f"trials: {{{LAST}: {{title: 910b, url: https://t.example.com/1}}}}"
+    checkout.edit("trials: {}", trial, "publish.yaml")
+    [found] = as_json(checkout, "--verbose", "--target", LAST)
+    assert (found["release"]["digest"], found["release"]["tag"]) == (record.digest, record.tag)
+    assert found["commands"][0]["text"].endswith(f" {found['published']}")
+    assert found["trial"] == {"title": "910b", "url": "https://t.example.com/1"}
+    assert found["application"] is None
+    assert [each["basis"] for each in found["verdicts"]] == ["current"]
+    assert {*found["results"][0]} == {"tested", "simulated", "basis", "moved", "where"}
+
+
+def test_verbose_json_needs_the_locks(checkout: Checkout) -> None:
+    (checkout.root / "images" / LAST / "requirements.lock").unlink()
+    words = ("list", "--format", "json", "--verbose", "--target", BARE)
+    checkout.run(*words).refused(3, f"{LAST} is not locked. Run 'python build.py lock")
+    as_json(checkout, "--target", BARE)
 
 
 def test_a_table_has_the_summary_and_the_state(original: Checkout) -> None:

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cannery.catalog.entries import gather
-from cannery.catalog.readme import MARKERS, inserted, table
 from cannery.matrix.project import VERIFIED, Project
+from cannery.publish.table import MARKERS, gather, inserted, table
 from cannery.verify.verified import inputs_now, path_of, read_verified
 from tests.policy.test_policy_sources import LONGEST_FILE, ROOT, SPDX, read, sources
 
-FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("cannery/catalog/")]
+FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("site/")]
 
 
 def test_the_table_is_in_sync(project: Project) -> None:

@@ -106,12 +106,12 @@ def test_every_test_file_is_collected_by_a_session(commands: list[tuple[Path, li
         for path, markers in runs.items()
         if "" in markers or any(f"not {marker}" in markers for marker in markers)
     }
-    argv = ["git", "ls-files", "tests", "packages"]
+    argv = ["git", "ls-files", "tests", "packages", "site"]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
     tests = {
         name
         for name in done.stdout.splitlines()
-        if re.fullmatch(r"(packages/[^/]+/)?tests/(.*/)?test_[^/]*\.py", name)
+        if re.fullmatch(r"(packages/[^/]+/|site/)?tests/(.*/)?test_[^/]*\.py", name)
     }
     in_images = {name for name in tests if name.startswith("tests/image/")}
     assert len(tests - in_images) > 300

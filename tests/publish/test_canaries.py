@@ -95,7 +95,7 @@ class Site:
             "console": [said],
             "records of pushes": [root / "releases"],
             "results in verified": [root / "verified"],
-            "catalogue": [root / "site", root / "README.md"],
+            "catalogue": [root / "README.md"],
             "fetched files and their records": [self.folder / "store"],
             "temporary files": [self.folder / "tmp"],
         }
@@ -181,7 +181,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             place.commit()
             place.push(allow=("unverified",), signing_key=pair.private)
             root = world.checkout.project.root
-            assert main(["catalog", "--out", str(root / "site")], root) == 0
+            assert main(["catalog"], root) == 0
+            # The console has what site/ reads.
+            assert main(["list", "--format", "json", "--verbose"], root) == 0
             fetch(folder / "store", secrets)
             lock(secrets)
         yield Site(

@@ -3,29 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from cannery.catalog.entries import Entry, Known, entries
 from cannery.common.files import write_files
 from cannery.common.model import Target
-from cannery.compat import Finding, Verdict
-from cannery.image.render import Renderer
-from cannery.publish.policy import Publishing, Trial
-from cannery.registry.records import LayerRecord, PlatformImage, Record, Tested
+from cannery.publish.policy import Trial
+from cannery.publish.table import Entry
+from cannery.registry.records import LayerRecord, PlatformImage, Record, Tested, latest
 from cannery.verify.results import known_results
 from cannery.verify.verified import Verified, path_of, to_text
 from tests.unit.matrices import Checkout
 from tests.unit.publications import record, sha
 
-PUBLISHING = Publishing(
-    repository="ascend",
-    immutable="{target}-{key}",
-    moving="{target}",
-    aliases={"latest": "full"},
-    trials={"full": Trial(title="910b arm 1gpu", url="https://train.example.com/trials/7")},
-)
+TRIAL = Trial(title="910b arm 1gpu", url="https://train.example.com/trials/7")
 
 NPU = Tested(
     device="npu",
@@ -80,27 +71,14 @@ def inputs_of(*_: object) -> dict[str, str]:
     return {"contents": CURRENT_KEY}
 
 
-def known(checkout: Checkout, records: Sequence[Record] = ()) -> Known:
-    """What there is to know of the checkout's targets, and of these releases."""
-    renderer = Renderer(checkout.project)
-    layers = {
-        name: renderer.render(target).layers for name, target in checkout.matrix.targets.items()
-    }
-    finding = Finding(
-        component="torch_npu", verdict=Verdict.DISPUTED, text="They fit.", key="torch_npu"
-    )
-    targets = checkout.matrix.targets.values()
-    return Known(
-        publishing=PUBLISHING,
-        records=records,
-        results=known_results(checkout.project, targets, records, inputs_of),
-        layers=layers,
-        findings={name: [finding] for name in layers},
-        locked={name: {"numpy": "1.26.4"} for name in layers},
-    )
-
-
 def entry(checkout: Checkout, *records: Record, name: str = "full") -> Entry:
     """The entry of one target of the checkout, after ``records`` were published."""
-    found = entries(checkout.matrix, known(checkout, records))
-    return next(each for each in found if each.id == name)
+    targets = checkout.matrix.targets
+    results = known_results(checkout.project, targets.values(), records, inputs_of)
+    return Entry(
+        target=targets[name],
+        record=latest(records, name),
+        results=results[name],
+        trial=TRIAL if name == "full" else None,
+        reference=f"registry.example.com/ascend:{name}",
+    )

@@ -19,7 +19,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
 ROOMS = (
     *("common", "options", "registry", "compat", "matrix", "deploy", "fetch", "lock", "image"),
-    *("engine", "verify", "building", "publish", "catalog", "cli"),
+    *("engine", "verify", "building", "publish", "cli"),
 )
 OUTSIDE = ("engine", "cli")
 TOUCHING = {
@@ -161,12 +161,12 @@ def test_help_needs_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     ("command", "foreign"),
     [
-        ("list", {"lock", "engine", "building", "publish", "catalog"}),
-        ("explain", {"lock", "image", "engine", "verify", "building", "publish", "catalog"}),
-        ("new", {"lock", "image", "engine", "verify", "building", "publish", "catalog"}),
-        ("lock", {"image", "engine", "verify", "building", "publish", "catalog"}),
-        ("render", {"engine", "verify", "building", "catalog"}),
-        ("fetch", {"lock", "image", "engine", "verify", "building", "publish", "catalog"}),
+        ("list", {"engine", "building"}),
+        ("explain", {"lock", "image", "engine", "verify", "building", "publish"}),
+        ("new", {"lock", "image", "engine", "verify", "building", "publish"}),
+        ("lock", {"image", "engine", "verify", "building", "publish"}),
+        ("render", {"engine", "verify", "building"}),
+        ("fetch", {"lock", "image", "engine", "verify", "building", "publish"}),
     ],
 )
 def test_a_command_imports_only_the_rooms_of_its_subject(command: str, foreign: set[str]) -> None:

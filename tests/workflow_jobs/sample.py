@@ -15,7 +15,7 @@ FILES = (
     "tests/simulated_packages/test_image_facts.py",
     "tests/engine/test_diff_of_images.py",
     "tests/publish/test_registry_client.py",
-    "tests/browser/test_page_choose.py",
+    "tests/test_page_data.py",
 )
 """The files whose tests run."""
 

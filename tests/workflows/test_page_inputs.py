@@ -20,17 +20,19 @@ def record(event, args):
             names.add(name if event == "open" else name + "/new")
 names = set()
 sys.addaudithook(record)
-sys.path.insert(0, root)
-sys.argv = ["build.py", "catalog", "--out", sys.argv[1]]
+program, out, *words = sys.argv[1:]
+sys.argv = [program, *words]
+sys.path[0] = os.path.dirname(os.path.abspath(program))
 try:
-    runpy.run_path("build.py", run_name="__main__")
+    runpy.run_path(program, run_name="__main__")
 finally:
-    print("\\n".join(sorted(names)))
+    with open(out, "w") as stream:
+        print("\\n".join(sorted(names)), file=stream)
 """
-"""Runs the command, and prints the files that Python opens and what could be added to folders."""
+"""Runs a program, and writes the files that Python opens and what could be added to folders."""
 
-OTHER = (".cannery/", ".git/", ".venv/", "docs/targets.md")
-"""Its cache, git's files, and the page that it writes, too."""
+OTHER = (".cannery/", ".git/", ".venv/")
+"""Its cache, and git's files."""
 
 INSTALLED = {"setup.sh", "requirements.txt", ".github/workflows/pages.yml"}
 """What the job reads before the command."""
@@ -48,7 +50,7 @@ def starts_for(name: str) -> bool:
 
 @pytest.fixture(scope="module")
 def names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The files that the command reads, in a fresh clone with a record of a push."""
+    """The files that the two programs read, in a fresh clone with a record of a push."""
     folder = tmp_path_factory.mktemp("page")
     checkout = folder / "checkout"
     checkout.mkdir()
@@ -56,11 +58,18 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     (checkout / "releases" / MAIN).mkdir(parents=True, exist_ok=True)
     git(checkout, "init", "--quiet", "--initial-branch", "main")
     commit(checkout)
-    argv = [str(checkout / ".venv/bin/python"), "-B", "-c", RECORDER, str(folder / "site")]
-    done = subprocess.run(argv, cwd=checkout, capture_output=True, text=True, check=False)
+    python = [str(checkout / ".venv/bin/python"), "-B", "-c", RECORDER]
+    listed = [*python, "build.py", str(folder / "read"), "list", "--format", "json", "--verbose"]
+    done = subprocess.run(listed, cwd=checkout, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert (folder / "site" / "index.html").is_file()
-    return {*done.stdout.splitlines()}
+    made = [*python, "site/make.py", str(folder / "more"), "--out", str(folder / "public")]
+    done = subprocess.run(
+        made, cwd=checkout, input=done.stdout, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (folder / "public" / "index.html").is_file()
+    paths = (folder / "read", folder / "more")
+    return {name for path in paths for name in path.read_text(encoding="utf-8").splitlines()}
 
 
 def test_paths_are_names_or_folders() -> None:

@@ -225,11 +225,13 @@ def render(machine: Machine, step: Step) -> None:
 
 
 def page(machine: Machine, step: Step) -> None:
-    """The step that makes the catalogue."""
-    done = machine.run(step, {})
+    """The step that makes the page, with links to the repository."""
+    github = {"GITHUB_SERVER_URL": "https://git.example.com", "GITHUB_REPOSITORY": "Some/One"}
+    done = machine.run(step, {**github, "CI_PROJECT_URL": "https://git.example.com/Some/One"})
     assert done.code == 0, done.said
-    [made] = [folder for folder in ("site", "public") if (machine.checkout / folder).is_dir()]
-    assert MAIN in (machine.checkout / made / "index.html").read_text(encoding="utf-8")
+    made = (machine.checkout / "public" / "index.html").read_text(encoding="utf-8")
+    assert MAIN in made
+    assert 'href="https://git.example.com/Some/One"' in made
 
 
 def child(machine: Machine, step: Step) -> None:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from cannery.catalog.readme import inserted
 from cannery.cli.cmd_sync import MARKERS, reference
 from cannery.cli.commands import SUMMARIES
+from cannery.publish.table import inserted
 from tests.unit.matrices import CHECKOUT
 
 

@@ -1,46 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue in a real browser, opened from the disk, with no network to be had."""
+"""The page in a real browser, opened from the disk, without a network."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
-
-from tests.browser.site import Site, make_site
-from tests.programs import need
-from tests.unit.catalogues import release
-
-BROWSERS = ("chromium", "google-chrome", "chromium-browser")
+from make import page
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.samples import some_targets
 
 Open = Callable[..., Page]
 """Opens the page in a window of its own; takes what ``Browser.new_context`` does, and ``at``, what
 follows '#' in the address."""
 
 
-def launched(playwright: Playwright) -> Browser:
-    """The browser of this machine."""
-    path = need("the page in a browser", *BROWSERS)
-    # Chromium has no sandbox for root.
-    options = ["--no-sandbox"] if os.geteuid() == 0 else []
-    return playwright.chromium.launch(executable_path=path, args=options)
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """``index`` is the page of ``targets``, which are by their ids."""
+
+    index: Path
+    targets: dict[str, dict[str, Any]]
+
+
+def make_site(folder: Path, targets: Sequence[dict[str, Any]]) -> Site:
+    """A page of ``targets`` in ``folder``."""
+    index = folder / "index.html"
+    index.write_text(page(targets), encoding="utf-8")
+    return Site(index=index, targets={each["id"]: each for each in targets})
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    names = ("chromium", "google-chrome", "chromium-browser")
+    path = next((path for name in names if (path := shutil.which(name))), None)
+    if path is None:
+        pytest.fail("chromium is not installed; 'bash setup.sh --tests=full' installs it")
+    # Chromium has no sandbox for root.
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
-        browser = launched(playwright)
+        browser = playwright.chromium.launch(executable_path=path, args=options)
         yield browser
         browser.close()
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    return make_site(tmp_path_factory.mktemp("site"), release)
+    return make_site(tmp_path_factory.mktemp("site"), some_targets())
 
 
 @pytest.fixture
@@ -59,7 +71,7 @@ def open_site(browser: Browser) -> Iterator[Callable[..., Page]]:
             page.on("request", lambda request: asked.append(request.url.partition("#")[0]))
             page.on("pageerror", lambda error: wrong.append(str(error)))
             page.on("console", lambda said: wrong.append(said.text))
-            page.goto(site.url + (f"#{at}" if at else ""))
+            page.goto(site.index.as_uri() + (f"#{at}" if at else ""))
             return page
 
         yield open_page

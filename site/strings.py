@@ -18,14 +18,14 @@ LANGUAGES = {"en": "en", "zh": "zh-CN"}
 @cache
 def strings(language: str) -> Mapping[str, str]:
     """Key to text, which may have placeholders such as ``{name}``."""
-    found: dict[str, str] = _read(f"strings.{language}.yaml")
-    return found
+    texts: dict[str, str] = _read(f"strings.{language}.yaml")
+    return texts
 
 
 def chinese(summary: str) -> str:
     """A target's summary in Chinese; phrases that are not in summaries.zh.yaml stay English."""
-    for phrase, said in _read("summaries.zh.yaml").items():
-        summary = re.sub(phrase, said, summary)
+    for phrase, translation in _read("summaries.zh.yaml").items():
+        summary = re.sub(phrase, translation, summary)
     return summary
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+from tests.browser.conftest import Open, Site, make_site
+from tests.samples import PUBLISHED, all_targets
 
-from tests.browser.conftest import Open
-from tests.browser.site import PUBLISHED, Site, make_site
-from tests.unit.catalogues import release
+from images import FACETS, facets
 
 
 def shown(page: Page) -> list[str]:
@@ -34,12 +34,7 @@ def tab_to(page: Page, selector: str) -> None:
 
 def of(site: Site, **wanted: str) -> set[str]:
     """The ids of the targets with these values."""
-    return {
-        name
-        for name, each in site.targets.items()
-        for own in [{"chip": each.chip, "torch": each.torch, "python": each.python.minor}]
-        if all(own[key] == value for key, value in wanted.items())
-    }
+    return {name for name, each in site.targets.items() if wanted.items() <= facets(each).items()}
 
 
 def test_all_images_are_shown_at_first_and_the_first_one_is_open(
@@ -47,7 +42,7 @@ def test_all_images_are_shown_at_first_and_the_first_one_is_open(
 ) -> None:
     page = open_page()
     assert {*shown(page)} == {*site.targets}
-    recommended = [name for name, each in site.targets.items() if each.recommended]
+    recommended = [name for name, each in site.targets.items() if each["recommended"]]
     assert shown(page)[: len(recommended)] == recommended != []
     expect(page.locator("#list .badge")).to_have_count(len(recommended))
     expect(page.locator("#count")).to_have_text(f"All {len(site.targets)}")
@@ -59,7 +54,7 @@ def test_all_images_are_shown_at_first_and_the_first_one_is_open(
 def test_the_whole_matrix_is_on_one_page_of_few_elements(
     open_site: Callable[..., Page], tmp_path: Path
 ) -> None:
-    site = make_site(tmp_path, release, whole=True)
+    site = make_site(tmp_path, all_targets())
     page = open_site(site)
     hundreds = len(site.targets) / 100
     assert len(shown(page)) == len(site.targets)
@@ -70,12 +65,7 @@ def test_the_whole_matrix_is_on_one_page_of_few_elements(
     assert page.locator("*").count() < 8000 * hundreds
     page.locator("#view-cards").check()
     page.fill("#q", "910b x86 train")
-    wanted = {
-        name
-        for name, each in site.targets.items()
-        if each.platform == "linux/amd64" and each.chip == "910b"
-    }
-    assert {*shown(page)} == wanted != set()
+    assert {*shown(page)} == of(site, platform="linux/amd64", chip="910b") != set()
 
 
 def test_the_keyboard_is_enough(open_page: Open, site: Site) -> None:
@@ -139,17 +129,9 @@ def test_every_count_is_what_choosing_it_gives(open_page: Open, site: Site) -> N
 
 def test_one_choice_a_row_gives_one_image_and_its_commands(open_page: Open, site: Site) -> None:
     page = open_page()
-    target = site.targets[PUBLISHED]
-    for facet, wanted in (
-        ("use", "train"),
-        ("application", "none"),
-        ("chip", target.chip),
-        ("platform", target.platform),
-        ("cann", target.cann.version),
-        ("torch", target.torch),
-        ("python", target.python.minor),
-    ):
-        page.locator(value(facet, wanted)).check()
+    own = facets(site.targets[PUBLISHED])
+    for facet in FACETS:
+        page.locator(value(facet, own[facet])).check()
     card = page.locator("#list > .card").first
     expect(card).to_have_attribute("id", PUBLISHED)
     expect(card.locator("pre:visible", has_text="docker pull")).to_have_count(1)
@@ -260,7 +242,8 @@ def test_orders(open_page: Open, site: Site) -> None:
     page.locator("#sort").select_option("pushed")
     assert shown(page)[0] == PUBLISHED
     page.locator("#sort").select_option("torch")
-    versions = [tuple(map(int, (site.targets[n].torch or "0").split("."))) for n in shown(page)]
+    torch = [site.targets[name]["components"].get("torch", "0") for name in shown(page)]
+    versions = [tuple(map(int, each.split("."))) for each in torch]
     assert versions == sorted(versions, reverse=True)
     page.locator("#sort").select_option("best")
     assert shown(page) == best

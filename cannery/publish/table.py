@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from cannery.catalog.entries import Entry
 from cannery.common.columns import code, escaped
 from cannery.common.errors import MatrixError, Problem, Span, counted
-from cannery.publish.policy import Trial
-from cannery.verify.results import WHERE, Basis, Result
+from cannery.common.model import Target
+from cannery.matrix.project import Project
+from cannery.publish.policy import Publishing, Trial, load
+from cannery.registry.records import Record, latest, read_records
+from cannery.verify.results import WHERE, Basis, Result, known_results, verdicts
+from cannery.verify.verified import InputsOf
 
 MARKERS = ("<!-- catalogue -->", "<!-- /catalogue -->")
 """The lines between which the table is."""
@@ -27,14 +31,65 @@ _BASIS = {
     Basis.PUBLISHED: ", the published image",
 }
 
+_EXAMPLE = "registry.example.com"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A target with its newest release, the recorded results of its checks, and where to try it.
+
+    ``reference`` is a name in a registry, for examples while the image is not published.
+    """
+
+    target: Target
+    record: Record | None
+    results: tuple[Result, ...]
+    trial: Trial | None
+    reference: str
+
+    @property
+    def verdicts(self) -> tuple[Result, ...]:
+        """The results that say most: at most one for each kind of packages."""
+        return verdicts(self.results)
+
+
+def gather(project: Project, inputs_of: InputsOf) -> tuple[Entry, ...]:
+    """An entry for each target of ``project``, in the order of the matrix.
+
+    ``inputs_of`` returns what results depend on by the files of the checkout.
+
+    Raises:
+        MatrixError: matrix.yaml, compat.yaml, publish.yaml or a file of results is wrong.
+        FileError: one of them, or a record, cannot be read.
+    """
+    matrix = project.matrix()
+    publishing = load(project.publish_file, matrix)
+    records = read_records(project.releases)
+    results = known_results(project, matrix.targets.values(), records, inputs_of)
+    return tuple(
+        Entry(
+            target=target,
+            record=latest(records, name),
+            results=results[name],
+            trial=publishing.trials.get(name),
+            reference=_reference(publishing, name),
+        )
+        for name, target in matrix.targets.items()
+    )
+
+
+def _reference(publishing: Publishing, name: str) -> str:
+    tag = publishing.moving_tags(name, simulate=False)[0]
+    return f"{_EXAMPLE}/{publishing.repository}:{tag}"
+
 
 def table(entries: Sequence[Entry]) -> str:
     """The targets with a result or a release, and below them, folded, the others.
 
     It ends in a line end.
     """
-    shown = [each for each in entries if each.verdicts or each.record]
-    others = [each for each in entries if each not in shown]
+    shown = [entry for entry in entries if entry.verdicts or entry.record]
+    others = [entry for entry in entries if entry not in shown]
     if not shown or not others:
         return _rows(entries)
     count = counted(len(others), "more target")
@@ -45,14 +100,15 @@ def table(entries: Sequence[Entry]) -> str:
 
 
 def _rows(entries: Sequence[Entry]) -> str:
-    """The head, and one row for all targets of which the same is told."""
-    told: dict[tuple[str, str], list[str]] = {}
-    for each in entries:
-        key = ("<br>".join(_contents(each)), _verified(each))
-        told.setdefault(key, []).append(code(each.id))
+    """The head, and one row for all targets with equal contents and results."""
+    merged: dict[tuple[str, str], list[str]] = {}
+    for entry in entries:
+        verified = "<br>".join(map(_verdict, entry.verdicts)) or "not yet"
+        row = ("<br>".join(_contents(entry)), verified)
+        merged.setdefault(row, []).append(code(entry.target.id))
     rows = (
         f"| {'<br>'.join(ids)} | {contents} | {verified} |\n"
-        for (contents, verified), ids in told.items()
+        for (contents, verified), ids in merged.items()
     )
     return _HEAD + "".join(rows)
 
@@ -106,18 +162,12 @@ def _contents(entry: Entry) -> list[str]:
     if entry.target.recommended:
         lines.append(f"**recommended for {escaped(entry.target.recommended)}**")
     if entry.record:
-        lines.append(code(entry.by_tag) + (" (simulated: no CANN)" if entry.simulated else ""))
+        simulated = " (simulated: no CANN)" if entry.record.simulated else ""
+        lines.append(code(f"{entry.record.place}:{entry.record.tag}") + simulated)
     if entry.trial:
-        lines.append(_trial(entry.trial))
+        url = quote(entry.trial.url, safe=":/?#@!$&+,;=%~")
+        lines.append(f"[{escaped(entry.trial.title)}]({url})")
     return lines
-
-
-def _trial(trial: Trial) -> str:
-    return f"[{escaped(trial.title)}]({quote(trial.url, safe=':/?#@!$&+,;=%~')})"
-
-
-def _verified(entry: Entry) -> str:
-    return "<br>".join(_verdict(each) for each in entry.verdicts) or "not yet"
 
 
 def _verdict(result: Result) -> str:

@@ -7,9 +7,8 @@ from datetime import datetime, timedelta
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-
 from tests.browser.conftest import Open
-from tests.browser.site import PUBLISHED
+from tests.samples import PUBLISHED
 
 MIDNIGHT = datetime.fromisoformat("2030-01-01T00:00:00+00:00")
 LEAVE = ["clipboard-read", "clipboard-write"]
@@ -65,7 +64,7 @@ def test_every_button_copies_the_text_beside_it(open_page: Open, script: str) ->
         assert text == each.locator("code").text_content()
         texts.add(text)
         expect(page.locator("#said")).to_have_text("Copied")
-    assert len(texts) >= 8
+    assert len(texts) >= 6
     assert any("\n" in text for text in texts)
 
 

@@ -111,12 +111,10 @@ function opened(image) {
     ],
     copyable(text, say(`use.${text.use}`), id, hosts(text)),
   ]);
-  const none = image.release && !of("shell").length;
   return [
     notes(image),
     facts(image),
     commands,
-    none && h("p", { class: "note" }, say("use.simulated")),
     h("div", { class: "more" }, [...clusters(image, of), ...evidence(image, of)]),
   ].flat(Infinity).filter(Boolean);
 }
@@ -252,10 +250,7 @@ function finding([component, verdict, text, rows, against]) {
 
 /** A row of compat.yaml, with a link to it and to each of its sources. */
 function source([line, sources], before = "") {
-  const cited = sources.map(([cite, address]) => [
-    address ? link(`https://${address}`, cite) : cite,
-    "; ",
-  ]);
+  const cited = sources.map(([cite, url]) => [url ? link(url, cite) : cite, "; "]);
   const row = inRepository(`blob/HEAD/compat.yaml#L${line}`, `compat.yaml:${line}`);
   return h("small", {}, [before && `${before} `, cited, row]);
 }

