@@ -30,7 +30,7 @@ _P = ParamSpec("_P")
 
 @dataclass(frozen=True)
 class Option:
-    """How a field is given on the command line, and what ``--resume`` does with it.
+    """How a field is given on the command line.
 
     Attributes:
         help: what the option does; the default value is appended to it.
@@ -47,10 +47,6 @@ class Option:
         default_text: what the help names as the default, where the value does not say it.
         needs: the field of the option without which this one has no effect.
         conflicts: the fields of the options that cannot be combined with it.
-        remembered: ``--resume`` takes it from the last run.
-        with_resume: it may be given with ``--resume``, and wins over what is remembered.
-        secret: never written down: only whether it was given is remembered.
-        has_secret: says of a value whether it is secret, for an option that is so sometimes.
     """
 
     help: str
@@ -68,20 +64,12 @@ class Option:
     default_text: str = ""
     needs: str = ""
     conflicts: tuple[str, ...] = ()
-    remembered: bool = False
-    with_resume: bool = False
-    secret: bool = False
-    has_secret: Callable[[Any], bool] | None = None
 
     def field(self, **changes: Any) -> Any:
         """A field with this declaration; ``changes`` are for a command where it differs a bit."""
         own = dataclasses.replace(self, **changes)
         default = MISSING if own.default is _REQUIRED else own.default
         return dataclasses.field(default=default, metadata={_KEY: own})
-
-    def withholds(self, value: Any) -> bool:
-        """Whether ``value`` is never written down."""
-        return self.secret or bool(self.has_secret and self.has_secret(value))
 
 
 def _as_field(declare: Callable[_P, Option]) -> Callable[_P, Any]:

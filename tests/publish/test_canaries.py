@@ -40,7 +40,7 @@ from .servers import USER, Server, between, make_authority, registry
 PLACES = [
     *("image layers and configs", "registry, with SBOM, provenance and signature"),
     *("registry's log", "bake files", "arguments of docker", "command lines of processes"),
-    *("journal", "build logs", "reports and other files of .cannery", "console"),
+    *("build logs", "reports and other files of .cannery", "console"),
     *("records of pushes", "results in verified", "catalogue"),
     *("fetched files and their records", "temporary files"),
     "bootstrapped bases, and arguments of mmdebstrap",
@@ -90,7 +90,6 @@ class Site:
             "bake files": [json.dumps(file).encode() for _, file, _ in asked],
             "arguments of docker": [json.dumps(words).encode() for words, _, _ in asked],
             "command lines of processes": [self.commands],
-            "journal": [root / ".cannery" / "journal.json"],
             "build logs": [root / ".cannery" / "logs"],
             "reports and other files of .cannery": [root / ".cannery"],
             "console": [said],

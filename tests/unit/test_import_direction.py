@@ -27,6 +27,7 @@ TOUCHING = {
     "building.bundle.build",
     "building.failure_report",
     "building.git",
+    "building.locks",
     "common.clock",
     "common.console",
     "common.files",
