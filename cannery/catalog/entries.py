@@ -18,7 +18,7 @@ from cannery.matrix.project import Project
 from cannery.publish.policy import Publishing, Trial, load
 from cannery.registry.records import Record, latest, read_records
 from cannery.verify.results import Result, known_results, verdicts
-from cannery.verify.verified import InputsOf
+from cannery.verify.verified import KeyOf
 
 _EXAMPLE = "registry.example.com"
 
@@ -166,10 +166,10 @@ def _layers(
     )
 
 
-def gather(project: Project, inputs_of: InputsOf) -> tuple[Entry, ...]:
+def gather(project: Project, key_of: KeyOf) -> tuple[Entry, ...]:
     """Everything that the files of ``project`` say about its targets.
 
-    ``inputs_of`` returns what results depend on by the files of the checkout.
+    ``key_of`` returns the content keys by the files of the checkout.
 
     Raises:
         MatrixError: matrix.yaml, compat.yaml, publish.yaml, a lock or a file of results is wrong.
@@ -182,7 +182,7 @@ def gather(project: Project, inputs_of: InputsOf) -> tuple[Entry, ...]:
     known = Known(
         publishing=load(project.publish_file, matrix),
         records=records,
-        results=known_results(project, matrix.targets.values(), records, inputs_of),
+        results=known_results(project, matrix.targets.values(), records, key_of),
         layers={name: each.layers for name, each in rendered.items()},
         findings=matrix.findings,
         locked={name: _locked(each) for name, each in rendered.items()},

@@ -23,7 +23,7 @@ from cannery.matrix.project import Project, select
 from cannery.publish.release_notes import release_notes
 from cannery.registry.records import read_records
 from cannery.verify.devices import made_host
-from cannery.verify.verified import inputs_now
+from cannery.verify.verified import state_keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ def run(given: Given, project: Project) -> int:
         print(_notes(options.notes, project), end="")
         return 0
     if options.check:
-        entries = gather(project, inputs_now(project))
+        entries = gather(project, state_keys(project))
         name = page_with_table(project.root)
         before = _read(project.root / name)
         _require_equal(name, before, inserted(before, table(entries), name, MARKERS))
@@ -96,7 +96,7 @@ def write_catalogue(project: Project, out: Path) -> bool:
         MatrixError, FileError: as ``run``.
     """
     with project.editing():
-        found = gather(project, inputs_now(project))
+        found = gather(project, state_keys(project))
         name = page_with_table(project.root)
         before = _read(project.root / name)
         after = inserted(before, table(found), name, MARKERS)

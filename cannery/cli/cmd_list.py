@@ -22,7 +22,7 @@ from cannery.options import VERBOSE, TargetOptions
 from cannery.registry.records import Record, latest, read_records
 from cannery.verify.results import Basis, Result, known_results, phrase, report_text, verdicts
 from cannery.verify.verification import complete_results
-from cannery.verify.verified import inputs_now
+from cannery.verify.verified import state_keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +184,7 @@ def _results(
 
     The engine is not asked for the images.
     """
-    recorded = known_results(project, targets, records, inputs_now(project))
+    recorded = known_results(project, targets, records, state_keys(project))
     found = {name: [*results] for name, results in recorded.items()}
     for name, results in found.items():
         tested = [each.tested for each in results]

@@ -15,8 +15,8 @@ from cannery.common.model import DeviceKind, Target
 from cannery.common.references import image_name
 from cannery.matrix.project import Project
 from cannery.registry.records import Record, Tested, latest
-from cannery.verify.inputs import moved
-from cannery.verify.verified import InputsOf, Verified, read_verified
+from cannery.verify.image_checks import checks_version
+from cannery.verify.verified import KeyOf, Verified, read_verified
 
 WHERE = {
     "npu": "NPU",
@@ -33,7 +33,7 @@ class Basis(StrEnum):
     """The image that a result is about; the later ones say more about the checkout."""
 
     OLDER = "older"
-    """An image, checks or a simulated device of an earlier state."""
+    """An image or checks of an earlier state."""
     LOCAL = "local"
     """An image that was built on this machine; of which files is not known."""
     PUBLISHED = "published"
@@ -46,8 +46,8 @@ class Basis(StrEnum):
 class Result:
     """The result of the checks on one kind of device.
 
-    ``simulated`` says whether simulated packages were in the image. ``moved`` are the parts of
-    ``cannery.verify.inputs`` that are not in their present state, if ``basis`` is OLDER.
+    ``simulated`` says whether simulated packages were in the image. ``moved`` says
+    what has changed since, ``contents`` of the image or ``checks``, if ``basis`` is OLDER.
     """
 
     tested: Tested
@@ -73,11 +73,11 @@ def known_results(
     project: Project,
     targets: Iterable[Target],
     releases: Iterable[Record],
-    inputs_of: InputsOf,
+    key_of: KeyOf,
 ) -> dict[str, tuple[Result, ...]]:
     """Id to every known result of each of ``targets``.
 
-    ``inputs_of`` returns what results depend on by the checked out files.
+    ``key_of`` returns the content keys by the checked out files.
 
     Raises:
         MatrixError, FileError: as ``read_verified``.
@@ -85,23 +85,27 @@ def known_results(
     every = {target.id: target for target in targets}
     verified = read_verified(project.root, every)
     records = [*releases]
+    checks = checks_version(project)
     return {
-        name: _results(every[name], latest(records, name), own, inputs_of)
+        name: _results(every[name], latest(records, name), own, key_of, checks)
         for name, own in verified.items()
     }
 
 
 def _results(
-    target: Target, release: Record | None, verified: Iterable[Verified], inputs_of: InputsOf
+    target: Target,
+    release: Record | None,
+    verified: Iterable[Verified],
+    key_of: KeyOf,
+    checks: int,
 ) -> tuple[Result, ...]:
     found = []
     for each in verified:
-        now = inputs_of(target, each.simulated, DeviceKind(each.tested.device))
-        changed = moved(each.inputs, now)
-        basis = Basis.OLDER if changed else Basis.CURRENT
-        found.append(
-            Result(tested=each.tested, simulated=each.simulated, basis=basis, moved=changed)
-        )
+        same = {"contents": each.key == key_of(target, each.simulated)}
+        same["checks"] = each.checks == checks
+        moved = tuple(name for name, is_same in same.items() if not is_same)
+        basis = Basis.OLDER if moved else Basis.CURRENT
+        found.append(Result(tested=each.tested, simulated=each.simulated, basis=basis, moved=moved))
     if release:
         found += [
             Result(tested=each, simulated=release.simulated, basis=Basis.PUBLISHED)

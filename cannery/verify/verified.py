@@ -3,7 +3,7 @@
 
 A file has one result for each kind of device, and keeps those of images with simulated packages
 apart from those of images with the vendor's packages. A run replaces only what it has checked. Each
-result has the hashes of what it depends on.
+result has the content key of the image and the version of the checks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import yaml
@@ -25,11 +24,11 @@ from cannery.image.content_key import KeyInputs, context_files, read_context
 from cannery.image.simulator_spec import recipe
 from cannery.matrix.project import VERIFIED, Project
 from cannery.registry.records import Tested
-from cannery.verify.inputs import PARTS, checks_key, result_inputs
+from cannery.verify.image_checks import checks_version
 from cannery.verify.verification import Verification, results
 
 _HEAD = "# Written by 'python build.py build --record'. Do not edit.\n"
-_SCHEMA = 2
+_SCHEMA = 3
 
 _IMAGES = {"vendor": False, "simulated": True}
 """How a file names the packages in an image, and whether they are simulated."""
@@ -42,19 +41,20 @@ _DEVICES = {
 
 _KEY = re.compile(r"sha256:[0-9a-f]{64}")
 _DATE = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])", re.ASCII)
-_COUNT = re.compile(r"[0-9]{1,6}", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,6}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verified:
     """The result of all checks of a target's image on one kind of device.
 
-    ``simulated`` says whether simulated packages were in the image. ``inputs`` are those of
-    ``result_inputs`` at that time, by the committed files, so the same on every machine.
+    ``simulated`` says whether simulated packages were in the image. ``key`` is the content key by
+    the committed files, so the same on every machine, and ``checks`` the version of the checks.
     """
 
     simulated: bool
-    inputs: Mapping[str, str]
+    key: str
+    checks: int
     tested: Tested
 
     @property
@@ -89,7 +89,8 @@ def to_text(results: Iterable[Verified]) -> str:
             "passed": each.tested.passed,
             "failed": each.tested.failed,
             "not_run": each.tested.not_run,
-            "inputs": {name: each.inputs[name] for name in PARTS if name in each.inputs},
+            "key": each.key,
+            "checks": each.checks,
         }
         for each in sorted(results, key=lambda each: each.place)
     ]
@@ -123,7 +124,8 @@ def _read(path: Path) -> tuple[Verified, ...]:
 
 def _results(top: Section) -> tuple[Verified, ...]:
     if top.text("schema") not in (str(_SCHEMA), ""):
-        top.wrong("schema", f"this version of cannery reads schema {_SCHEMA} only.")
+        fix = "Remove the file, and record the results again with 'build.py build ID --record'."
+        top.wrong("schema", f"this version of cannery reads schema {_SCHEMA} only.", fix)
     found: dict[tuple[bool, int], Verified] = {}
     for section in top.mappings("results"):
         result = _result(section)
@@ -141,7 +143,7 @@ def _result(section: Section) -> Verified | None:
     before = section.problems.count
     simulated = section.choose("image", _IMAGES, "kind of image")
     device = _device(section, simulated=simulated)
-    passed, failed, not_run = (_count(section, name) for name in ("passed", "failed", "not_run"))
+    passed, failed, not_run = (_number(section, name) for name in ("passed", "failed", "not_run"))
     tested = Tested(
         device=device,
         hardware=section.text("hardware"),
@@ -150,25 +152,14 @@ def _result(section: Section) -> Verified | None:
         not_run=not_run,
         date=_matching(section, "date", _DATE, "Write it as in 2026-11-21."),
     )
-    inputs = _inputs(section)
+    key = _matching(section, "key", _KEY, "Write 'sha256:' and 64 digits.")
+    checks = _number(section, "checks")
     counted = section.problems.count == before and {"passed", "failed"} <= {*section.names()}
     if counted and not passed + failed:
         section.wrong("passed", "no check was run, so there is no result.", "Remove it.")
     if simulated is None or not device or section.problems.count > before:
         return None
-    return Verified(simulated=simulated, inputs=inputs, tested=tested)
-
-
-def _inputs(section: Section) -> dict[str, str]:
-    """The hashes of the parts; a result that is older than a part has none for it."""
-    own = section.section("inputs")
-    if own is None:
-        return {}
-    fix = "Write 'sha256:' and 64 digits."
-    names = [name for name in PARTS if name in own or name == "contents"]
-    found = {name: _matching(own, name, _KEY, fix) for name in names}
-    own.done()
-    return found
+    return Verified(simulated=simulated, key=key, checks=checks, tested=tested)
 
 
 def _device(section: Section, *, simulated: bool | None) -> str:
@@ -187,9 +178,9 @@ def _matching(section: Section, name: str, pattern: re.Pattern[str], fix: str) -
     return text
 
 
-def _count(section: Section, name: str) -> int:
-    text = _matching(section, name, _COUNT, "Write a number of checks.")
-    return int(text) if _COUNT.fullmatch(text) else 0
+def _number(section: Section, name: str) -> int:
+    text = _matching(section, name, _NUMBER, "Write a number, as in 12.")
+    return int(text) if _NUMBER.fullmatch(text) else 0
 
 
 def record(project: Project, target: Target, result: Verification, *, image: KeyInputs) -> None:
@@ -197,14 +188,11 @@ def record(project: Project, target: Target, result: Verification, *, image: Key
 
     Raises:
         MatrixError: the existing file is invalid.
-        FileError: the file, or one of the checks, cannot be read or written.
+        FileError: the file, or the version of the checks, cannot be read or written.
     """
+    checks = checks_version(project)
     run = [
-        Verified(
-            simulated=result.simulated,
-            inputs=result_inputs(image, checks_key(project, target, DeviceKind(each.device))),
-            tested=each,
-        )
+        Verified(simulated=result.simulated, key=image.key, checks=checks, tested=each)
         for each in results(result.to_json())
     ]
     path, name = path_of(project.root, target.id), target.id
@@ -214,56 +202,28 @@ def record(project: Project, target: Target, result: Verification, *, image: Key
     console.say(f"{name}: the results are in {path.relative_to(project.root)}; commit this file")
 
 
-InputsOf = Callable[[Target, bool, DeviceKind], Mapping[str, str]]
-"""Of a target, of whether its image is simulated, and of the kind of device: ``result_inputs``."""
+KeyOf = Callable[[Target, bool], str]
+"""The content key of a target's image; the second argument is true for a simulated image."""
 
 
-def inputs_now(project: Project) -> InputsOf:
-    """The inputs of results by the checked out files.
+def state_keys(project: Project) -> KeyOf:
+    """The content keys by the current files of the checkout, as ``state_inputs`` has them.
 
-    They are empty if there are no simulated packages for the target's chip.
+    A key is empty if there are no simulated packages for the target's chip.
 
     Raises:
         FileError: a file cannot be read, also by the function.
     """
     context = read_context(project)
-    checks: dict[tuple[frozenset[str], bool, DeviceKind], str] = {}
 
-    def inputs_of(target: Target, simulated: bool, kind: DeviceKind) -> Mapping[str, str]:
+    def key_of(target: Target, simulated: bool) -> str:
         try:
             simulator = recipe(target) if simulated else ""
         except UsageError:
-            return {}
-        image = state_inputs(project, context, target, simulator)
-        # Many targets have the same checks.
-        same = frozenset(target.components), target.without_compiler, kind
-        if same not in checks:
-            checks[same] = checks_key(project, target, kind)
-        return result_inputs(image, checks[same])
+            return ""
+        return state_inputs(project, context, target, simulator).key
 
-    return inputs_of
-
-
-def state_keys(project: Project) -> Callable[[Target, bool], str]:
-    """A function of a target and of whether its image is simulated: the content key.
-
-    The key is that of ``state_inputs``, and empty if there are no simulated packages for the
-    target's chip.
-
-    Raises:
-        FileError: a file cannot be read, also by the function.
-    """
-    return partial(_state_key, project, read_context(project))
-
-
-def _state_key(
-    project: Project, context: Mapping[str, str], target: Target, simulated: bool
-) -> str:
-    try:
-        simulator = recipe(target) if simulated else ""
-    except UsageError:
-        return ""
-    return state_inputs(project, context, target, simulator).key
+    return key_of
 
 
 def state_inputs(

@@ -42,14 +42,10 @@ CURRENT_KEY = sha("c")
 """The content key of every image of the files that are checked out."""
 
 
-def verify(
-    checkout: Checkout, *tested: Tested, contents: str = CURRENT_KEY, name: str = "full"
-) -> None:
+def verify(checkout: Checkout, *tested: Tested, key: str = CURRENT_KEY, name: str = "full") -> None:
     """Record results of images of a target; simulated ones for results on a simulated device."""
     simulated = any(each.device == "simulated" for each in tested)
-    every = [
-        Verified(simulated=simulated, inputs={"contents": contents}, tested=each) for each in tested
-    ]
+    every = [Verified(simulated=simulated, key=key, checks=0, tested=each) for each in tested]
     write_files({path_of(checkout.project.root, name): to_text(every)})
 
 
@@ -75,9 +71,9 @@ def release(target: Target, **changes: Any) -> Record:
     return replace(usual, **changes)
 
 
-def inputs_of(*_: object) -> dict[str, str]:
-    """What results depend on now, of any target."""
-    return {"contents": CURRENT_KEY}
+def key_of(*_: object) -> str:
+    """The content key of any target's image."""
+    return CURRENT_KEY
 
 
 def known(checkout: Checkout, records: Sequence[Record] = ()) -> Known:
@@ -93,7 +89,7 @@ def known(checkout: Checkout, records: Sequence[Record] = ()) -> Known:
     return Known(
         publishing=PUBLISHING,
         records=records,
-        results=known_results(checkout.project, targets, records, inputs_of),
+        results=known_results(checkout.project, targets, records, key_of),
         layers=layers,
         findings={name: [finding] for name in layers},
         locked={name: {"numpy": "1.26.4"} for name in layers},

@@ -10,10 +10,10 @@ from cannery.catalog.facets import FACETS, MORE, NONE, age, best_first, choices,
 from cannery.common.model import Flavour
 from cannery.matrix.project import Project
 from cannery.registry import records
-from tests.unit.catalogues import BARE, NPU, SIMULATED, entry, inputs_of, release, verify
+from tests.unit.catalogues import BARE, NPU, SIMULATED, entry, key_of, release, verify
 from tests.unit.matrices import CHECKOUT, Checkout
 
-ENTRIES = gather(Project(root=CHECKOUT), inputs_of)
+ENTRIES = gather(Project(root=CHECKOUT), key_of)
 
 
 def test_choices_are_all_there_are() -> None:

@@ -20,7 +20,7 @@ from cannery.compat import Finding, Verdict
 from cannery.compat.facts import Driver, Kind, Source
 from cannery.matrix.project import Project
 from cannery.publish.policy import Trial
-from tests.unit.catalogues import BARE, NPU, SIMULATED, inputs_of, known, release, verify
+from tests.unit.catalogues import BARE, NPU, SIMULATED, key_of, known, release, verify
 from tests.unit.matrices import CHECKOUT, Checkout
 from tests.unit.publications import sha
 
@@ -187,7 +187,7 @@ def test_a_failure_is_shown_and_not_the_pass_beside_it(checkout: Checkout) -> No
 def test_simulated_images_and_older_states_are_told(checkout: Checkout) -> None:
     target = checkout.matrix.targets["full"]
     held = {**target.components, "deepspeed": "0.14.3"}
-    verify(checkout, BARE, SIMULATED, contents=sha("1"))
+    verify(checkout, BARE, SIMULATED, key=sha("1"))
     record = release(target, simulated=True, components=held, verified=())
     full = image(parsed(entries(checkout.matrix, known(checkout, [record]))))
     assert full["release"]["simulated"]
@@ -250,6 +250,6 @@ def test_equal_input_makes_an_equal_page(found: tuple[Entry, ...]) -> None:
 
 def test_the_whole_matrix_is_a_small_page() -> None:
     project = Project(root=CHECKOUT)
-    every = gather(project, inputs_of)
+    every = gather(project, key_of)
     made = parsed(every)
     assert len(made.text) * 100 / len(every) < 1_500_000

@@ -17,10 +17,10 @@ from cannery.catalog.data import page_data
 from cannery.catalog.entries import gather
 from cannery.catalog.facets import FACETS
 from cannery.matrix.project import Project
-from tests.unit.catalogues import inputs_of
+from tests.unit.catalogues import key_of
 from tests.unit.matrices import CHECKOUT
 
-ENTRIES = gather(Project(root=CHECKOUT), inputs_of)
+ENTRIES = gather(Project(root=CHECKOUT), key_of)
 IMAGES: list[dict[str, Any]] = page_data(ENTRIES, {each.id: () for each in ENTRIES}, "")["images"]
 
 RUN = """
