@@ -40,10 +40,9 @@ from cannery.image.bake_events import Event, EventKind, short
 from cannery.image.bake_file import ImageBuild
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
-from cannery.verify.checking import Detail, ImageChecks, check
 from cannery.verify.devices import device_specs
-from cannery.verify.run_checks import Subject
-from cannery.verify.verified import read_verified, record
+from cannery.verify.results import read_verified, record
+from cannery.verify.run_checks import Detail, ImageChecks, Subject, check
 
 
 def carry_out(

@@ -17,8 +17,7 @@ from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.publish.policy import Publishing, Trial, load
 from cannery.registry.records import Record, latest, read_records
-from cannery.verify.results import Result, known_results, verdicts
-from cannery.verify.verified import KeyOf
+from cannery.verify.results import KeyOf, Result, known_results, verdicts
 
 _EXAMPLE = "registry.example.com"
 

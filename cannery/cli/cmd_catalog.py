@@ -23,7 +23,7 @@ from cannery.matrix.project import Project, select
 from cannery.publish.release_notes import release_notes
 from cannery.registry.records import read_records
 from cannery.verify.devices import made_host
-from cannery.verify.verified import state_keys
+from cannery.verify.results import state_keys
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,9 +20,16 @@ from cannery.fetch.needs import Missing, Need, Supply, needed_origins, real_need
 from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions
 from cannery.registry.records import Record, latest, read_records
-from cannery.verify.results import Basis, Result, known_results, phrase, report_text, verdicts
+from cannery.verify.results import (
+    Basis,
+    Result,
+    known_results,
+    phrase,
+    report_text,
+    state_keys,
+    verdicts,
+)
 from cannery.verify.verification import complete_results
-from cannery.verify.verified import state_keys
 
 
 @dataclass(frozen=True, kw_only=True)

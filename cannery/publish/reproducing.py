@@ -38,7 +38,7 @@ from cannery.matrix.schema import parse_matrix
 from cannery.options import BuildOptions, TransferOptions
 from cannery.publish.image_contents import layer_names
 from cannery.publish.originals import FileChange, Layers, Original, file_changes, local_files
-from cannery.verify.verified import state_inputs
+from cannery.verify.results import state_inputs
 
 _SIMULATOR = [f"packages/ascend-sim/{name}" for name in INPUTS]
 

@@ -15,7 +15,7 @@ import pytest
 from cannery.common.files import write_files
 from cannery.matrix.project import Project
 from cannery.verify.image_checks import checks_version
-from cannery.verify.verified import Verified, path_of, state_keys, to_text
+from cannery.verify.results import Verified, path_of, state_keys, to_text
 from tests.cli.checkout import Checkout
 from tests.unit.catalogues import BARE as NO_DEVICE
 from tests.unit.catalogues import NPU, release

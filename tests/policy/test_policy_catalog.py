@@ -11,7 +11,7 @@ from cannery.catalog.entries import gather
 from cannery.catalog.readme import MARKERS, inserted, table
 from cannery.matrix.project import VERIFIED, Project
 from cannery.verify.image_checks import checks_digest, folder_of_checks
-from cannery.verify.verified import path_of, read_verified, state_keys
+from cannery.verify.results import path_of, read_verified, state_keys
 from tests.policy.test_policy_sources import LONGEST_FILE, ROOT, SPDX, read, sources
 
 FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("cannery/catalog/")]

@@ -24,7 +24,7 @@ from cannery.cli import main
 from cannery.publish.cosign import PASSWORD as KEY_PASSWORD
 from cannery.registry.client import Repository
 from cannery.registry.records import read_records
-from cannery.verify.verified import read_verified
+from cannery.verify.results import read_verified
 from tests.canaries import Canary, Content, canaries, search, watching
 from tests.unit.archives import COMPRESSED, tar
 from tests.unit.changes import git

@@ -22,7 +22,7 @@ BUILDERS = (
     *("image/vendor_image.py", "image/vendor/take-cann", "image/simulator_spec.py"),
     *("engine/bake.py", "engine/base.py", "engine/bootstrap.py", "engine/bootstrap-hook"),
     *("engine/builder.py", "engine/buildx.py", "engine/simulator.py"),
-    *("verify/checking.py", "verify/run_checks.py", "verify/pytest_report.py"),
+    *("verify/run_checks.py", "verify/pytest_report.py"),
 )
 """Below cannery/: what gives a build its inputs besides images/, starts it, or checks an image."""
 

@@ -14,8 +14,7 @@ from cannery.compat import Finding, Verdict
 from cannery.image.render import Renderer
 from cannery.publish.policy import Publishing, Trial
 from cannery.registry.records import LayerRecord, PlatformImage, Record, Tested
-from cannery.verify.results import known_results
-from cannery.verify.verified import Verified, path_of, to_text
+from cannery.verify.results import Verified, known_results, path_of, to_text
 from tests.unit.matrices import Checkout
 from tests.unit.publications import record, sha
 

@@ -49,7 +49,6 @@ TOUCHING = {
     "verify.auditing",
     "verify.probe.probe",
     "verify.probe.run_check",
-    "verify.probing",
     "verify.run_checks",
 }
 WORLD = {

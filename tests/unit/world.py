@@ -29,9 +29,8 @@ from cannery.image.render import Renderer
 from cannery.options import BuildOptions
 from cannery.publish import pushable
 from cannery.verify import devices
-from cannery.verify.checking import ImageChecks
 from cannery.verify.image_checks import checks_digest
-from cannery.verify.run_checks import Subject
+from cannery.verify.run_checks import ImageChecks, Subject
 from cannery.verify.verification import DeviceRun, Verification
 from tests.unit.matrices import DIGEST, Checkout, edited, make_checkout
 from tests.unit.verifications import PASSED

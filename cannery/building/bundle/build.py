@@ -53,7 +53,7 @@ from cannery.engine.simulator import simulated
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
 from cannery.registry.oci import digest_of
-from cannery.verify.verified import state_keys
+from cannery.verify.results import state_keys
 
 _LARGEST = 8 << 20
 """The maximum size of a document in an archive, in bytes."""

@@ -21,8 +21,7 @@ from cannery.verify.audit.found import Found, ImageConfig
 from cannery.verify.audit.own_checks import OwnCheck, Ran
 from cannery.verify.audit.profiles import OWN_FILE, read_profiles
 from cannery.verify.audit.result import Audit, Result, Standing
-from cannery.verify.auditing import Request, audit
-from cannery.verify.probing import NoFactsError
+from cannery.verify.auditing import NoFactsError, Request, audit
 from cannery.verify.verification import Check
 from tests.unit.audits import DERIVED, FOREIGN, OURS, PROJECT, dists, found_with
 

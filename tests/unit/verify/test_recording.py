@@ -17,9 +17,17 @@ from cannery.common.errors import FileError, MatrixError, VerificationError
 from cannery.common.files import write_files
 from cannery.common.model import DeviceKind, Target
 from cannery.image.content_key import KeyInputs
-from cannery.verify import verified
-from cannery.verify.results import Basis, Result, known_results
-from cannery.verify.verified import Verified, path_of, read_verified, record, state_keys
+from cannery.verify import results as verify_results
+from cannery.verify.results import (
+    Basis,
+    Result,
+    Verified,
+    known_results,
+    path_of,
+    read_verified,
+    record,
+    state_keys,
+)
 from tests.unit.verifications import NOT_RUN, REPORT
 from tests.unit.world import BOTH, World, make_world
 
@@ -145,7 +153,7 @@ def test_the_results_of_runs_at_once_are_all_kept(
         time.sleep(0.2)
         return found
 
-    monkeypatch.setattr(verified, "read_verified", slowly)
+    monkeypatch.setattr(verify_results, "read_verified", slowly)
     project = world.checkout.project
     target = world.checkout.matrix.targets["full"]
     keep = partial(record, project, target, image=image_of(target))

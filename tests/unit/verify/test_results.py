@@ -9,8 +9,16 @@ import pytest
 from cannery.common.files import write_files
 from cannery.common.model import Target
 from cannery.registry import records
-from cannery.verify.results import Basis, Result, known_results, phrase, verdicts
-from cannery.verify.verified import Verified, path_of, to_text
+from cannery.verify.results import (
+    Basis,
+    Result,
+    Verified,
+    known_results,
+    path_of,
+    phrase,
+    to_text,
+    verdicts,
+)
 from tests.unit.catalogues import BARE, NPU, SIMULATED, release
 from tests.unit.matrices import Checkout
 from tests.unit.publications import sha

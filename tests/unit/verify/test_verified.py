@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cannery.common.errors import FileError, MatrixError
 from cannery.common.files import write_files
 from cannery.registry import records
-from cannery.verify.verified import Verified, path_of, read_verified, to_text, updated
+from cannery.verify.results import Verified, path_of, read_verified, to_text, updated
 from tests.unit.publications import sha
 
 BARE = records.Tested(
