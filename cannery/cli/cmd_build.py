@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from cannery.building.assembly import printed
 from cannery.building.bundle.build import build_from_bundle
 from cannery.building.failure_report import reported
 from cannery.building.locks import locked
-from cannery.building.plan import Plan, to_json, to_text
+from cannery.building.plan import to_json, to_text
 from cannery.building.planning import Planned, PlanOptions, make_plan
 from cannery.building.running import build_all, look_up_bases, raise_for_plan
 from cannery.building.selection import Selection, caches_of
@@ -22,11 +21,11 @@ from cannery.building.vendor_images import with_images
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read, with_folder
 from cannery.common import console
-from cannery.common.errors import BusyError, raise_all
+from cannery.common.errors import CanneryError, raise_all
 from cannery.common.option import OptionSet, Shard, flag, option, parse_shard
 from cannery.common.references import image_tag
 from cannery.fetch.fetching import foresee, lacking, provide
-from cannery.fetch.needs import Lacks, screen
+from cannery.fetch.needs import Lacks, Need, screen
 from cannery.image.bake_file import check_caches
 from cannery.matrix.project import Project, select
 from cannery.options import ALL, MACHINES, TARGET, BuildOptions, TargetOptions, TransferOptions
@@ -101,43 +100,87 @@ def run(given: Given, project: Project) -> int:
         CanneryError: whatever stops one or more targets; see docs/reference.md.
     """
     shown = read(ShownOptions, given, project)
-    builds = not (shown.plan or shown.print)
     options = _build_options(given, project)
     selection, failures = with_images(_selection(given, project), options, project.settings())
     check_caches(caches_of(options), len(selection.targets))
-    files = _lock_files(project, selection, options)
-    with locked(files) if builds else nullcontext(dict[str, BusyError]()) as busy:
+    if shown.plan or shown.print:
+        _show(project, _prepare(given, project, selection, options, failures), shown)
+        return 0
+    with locked(_lock_files(project, selection, options)) as busy:
         if options.from_bundle:
             raise_all(busy, single=len(selection.targets) == 1)
             build_from_bundle(project, selection, options, options.from_bundle)
-            return 0
-        transfer = read(TransferOptions, given, project)
-        needs = lacking(project, selection.targets, options, transfer)
-        needs_text = partial(screen, needs, options.artifacts, _command_line(given))
-        download = provide if builds else foresee
-        provided = download(project, selection.targets, options, transfer)
-        provided = replace(provided, failures={**provided.failures, **failures, **busy})
-        options = replace(options, artifacts=provided.folder)
-        selection = replace(selection, provided=provided)
-        if builds:
-            look_up_bases(project, selection, options)
-        planned = make_plan(project, selection, options, shown)
-        as_text = shown.plan and shown.format == "text"
-        if needs and _drop_reported(planned) and not as_text:
-            console.error(needs_text())
-        if builds:
-            with reported(project, selection.targets, options):
-                build_all(project, selection, options, planned)
-            _say_next(selection, options)
-            return 0
-    if as_text:
-        print(_plan_text(planned.plan, options, needs_text))
-    elif shown.plan:
-        print(to_json(planned.plan, {each.file.name: each.fields for each in needs}))
-    else:
-        print(printed(project, selection, options, planned), end="")
-    raise_for_plan(planned, simulate=options.simulate, single=len(selection.targets) == 1)
+        else:
+            _build(project, _prepare(given, project, selection, options, {**failures, **busy}))
     return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Prepared:
+    """A run whose files are downloaded, or for a plan whose downloads are known.
+
+    ``needs`` are the files that are missing, and ``needs_text`` describes them.
+    """
+
+    selection: Selection
+    options: BuildOptions
+    planned: Planned
+    needs: Sequence[Need]
+    needs_text: Callable[..., str]
+
+
+def _prepare(
+    given: Given,
+    project: Project,
+    selection: Selection,
+    options: BuildOptions,
+    failures: Mapping[str, CanneryError],
+) -> _Prepared:
+    shown = read(ShownOptions, given, project)
+    builds = not (shown.plan or shown.print)
+    transfer = read(TransferOptions, given, project)
+    needs = lacking(project, selection.targets, options, transfer)
+    needs_text = partial(screen, needs, options.artifacts, _command_line(given))
+    download = provide if builds else foresee
+    provided = download(project, selection.targets, options, transfer)
+    provided = replace(provided, failures={**provided.failures, **failures})
+    options = replace(options, artifacts=provided.folder)
+    selection = replace(selection, provided=provided)
+    if builds:
+        look_up_bases(project, selection, options)
+    planned = make_plan(project, selection, options, shown)
+    if needs and _drop_reported(planned) and not (shown.plan and shown.format == "text"):
+        console.error(needs_text())
+    return _Prepared(
+        selection=selection,
+        options=options,
+        planned=planned,
+        needs=needs,
+        needs_text=needs_text,
+    )
+
+
+def _build(project: Project, run: _Prepared) -> None:
+    with reported(project, run.selection.targets, run.options):
+        build_all(project, run.selection, run.options, run.planned)
+    if run.selection.targets:
+        flag = " --simulate" if run.options.simulate else ""
+        console.say(f"now run it: python build.py run {run.selection.targets[0].id}{flag}")
+
+
+def _show(project: Project, run: _Prepared, shown: ShownOptions) -> None:
+    plan = run.planned.plan
+    if shown.print:
+        print(printed(project, run.selection, run.options, run.planned), end="")
+    elif shown.format == "json":
+        print(to_json(plan, {each.file.name: each.fields for each in run.needs}))
+    else:
+        text = to_text(plan, verbose=run.options.verbose, width=console.width())
+        needs = run.needs_text(listed={name for step in plan.steps for name in step.missing})
+        blocks = [text] if plan.steps or not needs else []
+        print("\n\n".join([*blocks, needs] if needs else blocks))
+    single = len(run.selection.targets) == 1
+    raise_for_plan(run.planned, simulate=run.options.simulate, single=single)
 
 
 def _build_options(given: Given, project: Project) -> BuildOptions:
@@ -167,13 +210,6 @@ def _lock_files(project: Project, selection: Selection, options: BuildOptions) -
     }
 
 
-def _say_next(selection: Selection, options: BuildOptions) -> None:
-    """The next command, after a build without failures."""
-    if selection.targets:
-        flag = " --simulate" if options.simulate else ""
-        console.say(f"now run it: python build.py run {selection.targets[0].id}{flag}")
-
-
 def _drop_reported(planned: Planned) -> bool:
     """Drop the problems that the text of missing files reports; returns whether there were any."""
     dropped = False
@@ -196,9 +232,3 @@ def _command_line(given: Given) -> str:
             values = [] if each.kind is bool else [shlex.quote(str(value)) for value in values]
             words += [each.label, *values]
     return " ".join(["python build.py build", *words])
-
-
-def _plan_text(plan: Plan, options: BuildOptions, needs_text: Callable[..., str]) -> str:
-    text = to_text(plan, verbose=options.verbose, width=console.width())
-    needs = needs_text(listed={name for step in plan.steps for name in step.missing})
-    return "\n\n".join(each for each in (text if plan.steps or not needs else "", needs) if each)
