@@ -99,7 +99,6 @@ class Declared:
 
     name: str
     kind: type
-    optional: bool
     repeated: bool
     option: Option
 
@@ -138,24 +137,20 @@ def declared(options: type[OptionSet]) -> tuple[Declared, ...]:
     found = []
     for each in dataclasses.fields(options):
         if _KEY in each.metadata:
-            kind, optional, repeated = _kind(hints[each.name])
+            kind, repeated = _kind(hints[each.name])
             own = each.metadata[_KEY]
-            found.append(
-                Declared(
-                    name=each.name, kind=kind, optional=optional, repeated=repeated, option=own
-                )
-            )
+            found.append(Declared(name=each.name, kind=kind, repeated=repeated, option=own))
     return tuple(found)
 
 
-def _kind(hint: Any) -> tuple[type, bool, bool]:
-    """The type of one value, whether there may be none, and whether there may be several."""
+def _kind(hint: Any) -> tuple[type, bool]:
+    """The type of one value, and True if the option can be repeated."""
     if get_origin(hint) is UnionType:
         [kind] = [each for each in get_args(hint) if each is not NoneType]
-        return kind, True, False
+        return kind, False
     if get_origin(hint) is tuple:
-        return get_args(hint)[0], False, True
-    return hint, False, False
+        return get_args(hint)[0], True
+    return hint, False
 
 
 # ---- readers of values

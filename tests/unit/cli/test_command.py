@@ -45,7 +45,7 @@ def test_a_field_says_what_it_takes() -> None:
     assert "inner" not in found
     assert [each.name for each in found.values() if each.required] == ["name"]
     assert (found["place"].kind, found["tags"].kind, found["number"].kind) == (Path, str, int)
-    assert (found["tags"].repeated, found["number"].optional) == (True, True)
+    assert (found["tags"].repeated, found["number"].repeated) == (True, False)
     assert (found["number"].flags, found["number"].label) == (("-n", "--no"), "--no")
     assert found["place"].flags == ("--place",)
 
