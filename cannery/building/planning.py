@@ -81,7 +81,7 @@ def make_plan(
     provided = selection.provided or Provided(folder=options.artifacts)
     renderer = Renderer(project)
     rendered = _rendered(project, renderer, selection)
-    targets, elsewhere = _shard(selection, rendered)
+    targets, other_shards = _shard(selection, rendered)
     component = plan_options.if_changed
     layers = {target.id: rendered[target.id].layers for target in targets} if component else {}
     change = change_of(component, targets, layers) if component else None
@@ -102,7 +102,7 @@ def make_plan(
     steps = _steps(project, targets, planned, options, plan_options)
     hashes.keep()
     shard = str(selection.shard or "")
-    plan = Plan(steps=tuple(steps), shard=shard, elsewhere=elsewhere, change=change)
+    plan = Plan(steps=tuple(steps), shard=shard, other_shards=other_shards, change=change)
     return replace(planned, plan=plan)
 
 

@@ -64,15 +64,11 @@ def carry_out(
         board.tell(step.id, "skipped", step.why, ended=True)
     with shown(board):
         with workers(options.check_jobs) as give:
-            each_in_thread(_called, [run.simulate, run.find_bases])
+            each_in_thread(lambda work: work(), [run.simulate, run.find_bases])
             not_built = run.build(give)
         # After the checks, because an image can pass them although its cache could not be written.
         run.fail(not_built)
     return run.failures
-
-
-def _called(work: Callable[[], None]) -> None:
-    work()
 
 
 Give = Callable[[Callable[[str], None], str], Future[None]]
@@ -93,7 +89,7 @@ class _PlanRun:
     _made: dict[str, Simulated] = field(default_factory=dict)
     _images: dict[str, str] = field(default_factory=dict)
 
-    def _left(self, *actions: Action) -> list[Step]:
+    def _remaining(self, *actions: Action) -> list[Step]:
         return [s for s in self.planned.plan.with_action(*actions) if s.id not in self.failures]
 
     def fail(self, failures: Mapping[str, CanneryError]) -> None:
@@ -109,7 +105,7 @@ class _PlanRun:
         """Make the simulated packages of the targets, for --simulate."""
         if not self.options.simulate:
             return
-        for step in self._left(Action.BUILD, Action.VERIFY):
+        for step in self._remaining(Action.BUILD, Action.VERIFY):
             self.board.tell(step.id, "simulating")
             target = self.planned.ready[step.id].target
             try:
@@ -122,7 +118,7 @@ class _PlanRun:
 
     def find_bases(self) -> None:
         """Pull or bootstrap missing bases, while the simulated packages are made."""
-        steps = self._left(Action.BUILD)
+        steps = self._remaining(Action.BUILD)
         self.assembly.find_bases(self.planned.ready[step.id].target for step in steps)
 
     def build(self, give: Give) -> Failures:
@@ -130,11 +126,11 @@ class _PlanRun:
 
         Returns the failures.
         """
-        for step in self._left(Action.VERIFY):
+        for step in self._remaining(Action.VERIFY):
             self._built(step.id, step.image)
             give(self._verify, step.id)
         builds: list[ImageBuild] = []
-        for step in self._left(Action.BUILD):
+        for step in self._remaining(Action.BUILD):
             try:
                 build = self.assembly.image(self.planned.ready[step.id], self._made.get(step.id))
             except CanneryError as error:
@@ -155,7 +151,7 @@ class _PlanRun:
             self._built(target, image)
             give(self._verify, target)
 
-        failures = bake(builds, settings, self._heard, built)
+        failures = bake(builds, settings, self._show_event, built)
         if not failures:
             forget_cann(self.builder)
         return failures
@@ -164,7 +160,7 @@ class _PlanRun:
         self._images[target] = image
         self.board.tell(target, "built")
 
-    def _heard(self, target: str, event: Event, steps: tuple[int, int]) -> None:
+    def _show_event(self, target: str, event: Event, steps: tuple[int, int]) -> None:
         over, known = steps
         name = short(event.step)
         if event.kind is EventKind.STARTED and target not in self._images:

@@ -255,7 +255,7 @@ def test_shards_are_all_there_is(world: World) -> None:
         selection = replace(world.selection(BOTH), shard=Shard(index, 3))
         plan = make_plan(world.checkout.project, selection, world.options()).plan
         names = [step.id for step in plan.steps]
-        assert sorted([*names, *plan.elsewhere]) == sorted(BOTH)
+        assert sorted([*names, *plan.other_shards]) == sorted(BOTH)
         found += names
     assert sorted(found) == sorted(BOTH)
 
