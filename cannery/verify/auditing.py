@@ -25,7 +25,7 @@ from cannery.engine.containers import hardware
 from cannery.engine.images import ImageFiles
 from cannery.matrix.project import Project
 from cannery.verify.audit.contents import judge_image
-from cannery.verify.audit.found import Found, ImageConfig, Origin, config_of, parse_probe
+from cannery.verify.audit.found import ImageConfig, ImageFacts, Origin, config_of, parse_probe
 from cannery.verify.audit.own_checks import OwnCheck, Ran, judge_ran, left_out
 from cannery.verify.audit.profiles import Profile, judge_profile
 from cannery.verify.audit.reports import describe, record_of
@@ -68,7 +68,7 @@ def read_config(reference: str) -> ImageConfig:
     return config_of(reference, inspected, engine.image_history(reference))
 
 
-def probe(container: str, seconds: float = PROBE_SECONDS) -> Found:
+def probe(container: str, seconds: float = PROBE_SECONDS) -> ImageFacts:
     """What is in the image of a running container.
 
     Raises:
@@ -85,7 +85,7 @@ def probe(container: str, seconds: float = PROBE_SECONDS) -> Found:
         raise NoFactsError(str(error)) from error
 
 
-def look_without_running(config: ImageConfig) -> Found:
+def look_without_running(config: ImageConfig) -> ImageFacts:
     """The few facts about an image that its files tell, for one in which nothing can be started.
 
     Raises:
@@ -167,7 +167,7 @@ class _ImageAudit:
     project: Project
     request: Request
     config: ImageConfig
-    found: Found = field(default_factory=Found)
+    found: ImageFacts = field(default_factory=ImageFacts)
     results: list[Result] = field(default_factory=list)
     hardware: dict[DeviceKind, str] = field(default_factory=dict)
     waiting: list[Result] = field(default_factory=list)
