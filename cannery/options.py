@@ -7,7 +7,7 @@ The options of one command are in its own file, ``cannery/cli/cmd_NAME.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +53,7 @@ INDEX_URL = Option(
     metavar="URL",
     default_text="UV_DEFAULT_INDEX or PIP_INDEX_URL, else PyPI",
 )
-VERBOSE = Option("show every check", default=False, with_resume=True)
+VERBOSE = Option("show every check", default=False)
 FORMAT = Option(
     "text for people, or JSON for programs; docs/reference.md has its fields",
     default="text",
@@ -69,7 +69,6 @@ CACHE = Option(
     metavar="DIR",
     default_text="CANNERY_CACHE, cannery.toml, or cannery in XDG_CACHE_HOME or ~/.cache",
     group=_FETCHING,
-    with_resume=True,
 )
 
 _SECRET = re.compile(r"(?:^|,)[^=,]*(?:secret|token|password)[^=,]*=([^,]+)", re.IGNORECASE)
@@ -83,11 +82,6 @@ def without_secrets(text: str, replacement: Callable[[str], str] = lambda _: "**
         return match[0].removesuffix(match[1]) + replacement(match[1])
 
     return _SECRET.sub(replaced, text)
-
-
-def have_secrets(caches: Iterable[str]) -> bool:
-    """Whether any of ``caches`` has a secret."""
-    return any(map(_SECRET.search, caches))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,27 +112,22 @@ class BuildOptions(OptionSet):
     ``gateway`` is the address of the proxy that answers from a bundle; empty for the network.
     """
 
-    simulate: bool = SIMULATE.field(remembered=True)
-    artifacts: Path = ARTIFACTS.field(remembered=True)
-    sources: tuple[str, ...] = SOURCE.field(remembered=True)
-    test: bool = option(
-        "do not check the images", default=True, flags=("--no-test",), remembered=True
-    )
+    simulate: bool = SIMULATE.field()
+    artifacts: Path = ARTIFACTS.field()
+    sources: tuple[str, ...] = SOURCE.field()
+    test: bool = option("do not check the images", default=True, flags=("--no-test",))
     force: bool = flag(
         "build images that are up to date, too, and all steps again: read no cache",
-        remembered=True,
     )
     record: bool = flag(
         "check images that are up to date, too, and write the results to verified/",
         conflicts=("test",),
-        remembered=True,
     )
     report: Path | None = option(
         "if a build fails, write its logs, Dockerfiles, versions and the sha256 of all "
         "that it used to this file, without credentials",
         default=None,
         metavar="FILE",
-        with_resume=True,
     )
     from_bundle: Path | None = option(
         "build without a network from this file, which 'build.py bundle' has made; "
@@ -146,7 +135,6 @@ class BuildOptions(OptionSet):
         default=None,
         metavar="FILE",
         conflicts=("artifacts", "index_url", "builder", "cache_from", "plan", "print"),
-        remembered=True,
     )
     gateway: str = ""
     verbose: bool = VERBOSE.field(help="show every check and every shared layer")
@@ -156,35 +144,26 @@ class BuildOptions(OptionSet):
         flags=("--jobs",),
         metavar="N",
         parse=number(1, 999),
-        remembered=True,
-        with_resume=True,
     )
-    ca: Path | None = CA.field(remembered=True, with_resume=True)
-    index_url: str = INDEX_URL.field(remembered=True, with_resume=True, secret=True)
+    ca: Path | None = CA.field()
+    index_url: str = INDEX_URL.field()
     builder: str = option(
         "build with this builder of 'docker buildx ls'",
         default="",
         metavar="NAME",
         group=MACHINES,
-        remembered=True,
     )
     cache_from: tuple[str, ...] = option(
         "read layers from this repository of a registry, or from what buildx takes as 'type=...'",
         default=(),
         metavar="REPOSITORY",
         group=MACHINES,
-        remembered=True,
-        with_resume=True,
-        has_secret=have_secrets,
     )
     cache_to: tuple[str, ...] = option(
         "write all layers to this repository of a registry, or to what buildx takes as 'type=...'",
         default=(),
         metavar="REPOSITORY",
         group=MACHINES,
-        remembered=True,
-        with_resume=True,
-        has_secret=have_secrets,
     )
 
     @property
@@ -204,13 +183,11 @@ class TransferOptions(OptionSet):
         metavar="NAME",
         group=_FETCHING,
         parse=person,
-        with_resume=True,
     )
     trust_first_use: bool = flag(
         "download files, too, of which nobody publishes a sha256, and write the sha256 "
         "of each beside its name, in cannery/data or matrix.yaml, for review",
         group=_FETCHING,
-        with_resume=True,
     )
     fetch_jobs: int = option(
         "download N files at a time",
@@ -218,6 +195,5 @@ class TransferOptions(OptionSet):
         metavar="N",
         group=_FETCHING,
         parse=number(1, 64),
-        with_resume=True,
     )
     cache: Path | None = CACHE.field()

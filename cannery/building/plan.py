@@ -64,17 +64,17 @@ class Change:
     """The layers of each target that a change of ``component`` rebuilds, and the unchanged ones."""
 
     component: str
-    anew: Mapping[str, tuple[str, ...]]
-    stays: Mapping[str, tuple[str, ...]]
+    rebuilt: Mapping[str, tuple[str, ...]]
+    kept: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The steps of a run. ``elsewhere`` are the selected targets of other shards."""
+    """The steps of a run. ``other_shards`` are the selected targets of other shards."""
 
     steps: tuple[Step, ...]
     shard: str = ""
-    elsewhere: tuple[str, ...] = ()
+    other_shards: tuple[str, ...] = ()
     change: Change | None = None
 
     def with_action(self, *actions: Action) -> list[Step]:
@@ -133,15 +133,15 @@ def change_of(
         UsageError: no target has the component.
     """
     named = components_named(component, targets)
-    anew, stays = {}, {}
+    rebuilt, kept = {}, {}
     for target in targets:
         touched = [each.name for each in layers[target.id] if each.components & named]
         if touched:
-            anew[target.id] = tuple(touched)
-        stays[target.id] = tuple(
+            rebuilt[target.id] = tuple(touched)
+        kept[target.id] = tuple(
             each.name for each in layers[target.id] if not each.components & named
         )
-    return Change(component=component, anew=anew, stays=stays)
+    return Change(component=component, rebuilt=rebuilt, kept=kept)
 
 
 def to_text(plan: Plan, *, verbose: bool = False, width: int = 0) -> str:
@@ -156,7 +156,9 @@ def to_text(plan: Plan, *, verbose: bool = False, width: int = 0) -> str:
     counts = Counter(str(step.action) for step in plan.steps)
     lines += ["", ", ".join(f"{counts[name]} to {name}" for name in ("build", "verify", "skip"))]
     if plan.shard:
-        lines.append(f"shard {plan.shard}; in other shards: {', '.join(plan.elsewhere) or 'none'}")
+        lines.append(
+            f"shard {plan.shard}; in other shards: {', '.join(plan.other_shards) or 'none'}"
+        )
     lines += _shared(plan, verbose=verbose)
     if plan.change:
         lines += ["", *_change(plan.change, verbose=verbose)]
@@ -185,14 +187,14 @@ def _shared(plan: Plan, *, verbose: bool) -> list[str]:
 def _change(change: Change, *, verbose: bool) -> list[str]:
     lines = [f"a change of {change.component} rebuilds:"]
     lines += [
-        f"  {name}: {', '.join(layers)}; unchanged layers: {len(change.stays[name])}"
-        for name, layers in change.anew.items()
+        f"  {name}: {', '.join(layers)}; unchanged layers: {len(change.kept[name])}"
+        for name, layers in change.rebuilt.items()
     ]
-    if others := [name for name in change.stays if name not in change.anew]:
+    if others := [name for name in change.kept if name not in change.rebuilt]:
         lines.append(f"and nothing of: {', '.join(others)}")
     if verbose:
         lines.append("unchanged layers:")
-        lines += [f"  {name}: {', '.join(layers)}" for name, layers in change.stays.items()]
+        lines += [f"  {name}: {', '.join(layers)}" for name, layers in change.kept.items()]
     note = "Packages that its new version depends on are known only after 'build.py lock'."
     return [*lines, note]
 
@@ -222,13 +224,13 @@ def to_json(plan: Plan, needs: Mapping[str, Any]) -> str:
             for each in plan.shared
         ],
         "shard": plan.shard,
-        "elsewhere": [*plan.elsewhere],
+        "elsewhere": [*plan.other_shards],
         "needs": dict(needs),
     }
     if plan.change:
         found["change"] = {
             "component": plan.change.component,
-            "anew": {name: [*layers] for name, layers in plan.change.anew.items()},
-            "stays": {name: [*layers] for name, layers in plan.change.stays.items()},
+            "anew": {name: [*layers] for name, layers in plan.change.rebuilt.items()},
+            "stays": {name: [*layers] for name, layers in plan.change.kept.items()},
         }
     return json_text(found)

@@ -10,7 +10,6 @@ from functools import cache, partial
 from pathlib import Path
 
 from cannery.building.ci_jobs import divide_targets, target_cost
-from cannery.building.journal import Journal, Progress, TargetState
 from cannery.building.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
 from cannery.building.ready import Ready, content_key, expected_bases, local_names, local_state
 from cannery.building.selection import Selection
@@ -53,16 +52,14 @@ class Planned:
     """A plan, with the data for carrying it out.
 
     ``failures`` has the errors of targets that were named and cannot be built, ``unavailable``
-    those of other targets. ``earlier`` has the entries of the run that is resumed, and
-    ``not_fetched`` the targets of which a file could not be fetched. ``images`` are the
-    local images that matter, and None if the engine does not answer.
+    those of other targets. ``not_fetched`` has the targets of which a file could not be fetched.
+    ``images`` are the local images of the targets, and None if the engine does not answer.
     """
 
     plan: Plan
     ready: dict[str, Ready] = field(default_factory=dict)
     failures: dict[str, CanneryError] = field(default_factory=dict)
     unavailable: dict[str, CanneryError] = field(default_factory=dict)
-    earlier: Mapping[str, TargetState] = field(default_factory=dict)
     not_fetched: frozenset[str] = frozenset()
     images: Images | None = None
 
@@ -72,9 +69,8 @@ def make_plan(
     selection: Selection,
     options: BuildOptions,
     plan_options: PlanOptions | None = None,
-    earlier: Journal | None = None,
 ) -> Planned:
-    """Plan a run for ``selection``. ``earlier`` is the journal of the run that is resumed.
+    """Plan a run for ``selection``.
 
     Raises:
         OutOfSyncError, MatrixError: images/ is not what the matrix says.
@@ -85,15 +81,11 @@ def make_plan(
     provided = selection.provided or Provided(folder=options.artifacts)
     renderer = Renderer(project)
     rendered = _rendered(project, renderer, selection)
-    targets, elsewhere = _shard(selection, rendered)
+    targets, other_shards = _shard(selection, rendered)
     component = plan_options.if_changed
     layers = {target.id: rendered[target.id].layers for target in targets} if component else {}
     change = change_of(component, targets, layers) if component else None
-    planned = Planned(
-        plan=Plan(steps=()),
-        earlier=earlier.entries if earlier else {},
-        not_fetched=frozenset(provided.failures),
-    )
+    planned = Planned(plan=Plan(steps=()), not_fetched=frozenset(provided.failures))
     hashes = Hashes(project.state / "hashes.json")
     for target in targets:
         try:
@@ -110,7 +102,7 @@ def make_plan(
     steps = _steps(project, targets, planned, options, plan_options)
     hashes.keep()
     shard = str(selection.shard or "")
-    plan = Plan(steps=tuple(steps), shard=shard, elsewhere=elsewhere, change=change)
+    plan = Plan(steps=tuple(steps), shard=shard, other_shards=other_shards, change=change)
     return replace(planned, plan=plan)
 
 
@@ -185,8 +177,7 @@ def _steps(
     steps = []
     for target in targets:
         if target.id in ready and images is not None:
-            entry = planned.earlier.get(target.id)
-            step = _step(project, ready[target.id], options, images, entry)
+            step = _step(project, ready[target.id], options, images)
             published = _published(target, step.key, options, plan_options.compare_with)
             steps.append(replace(step, published=published))
         elif target.id in ready:
@@ -209,7 +200,6 @@ def _with_images(planned: Planned, options: BuildOptions, plan_options: PlanOpti
     names: list[str] = []
     for each in planned.ready.values():
         names += [*local_names(each.target), image_name(each.target.id, simulate=options.simulate)]
-    names += [entry.image for entry in planned.earlier.values() if entry.image]
     return replace(planned, images=_local(names, plan_options))
 
 
@@ -224,49 +214,28 @@ def _local(names: Sequence[str], plan_options: PlanOptions) -> Images | None:
         return None
 
 
-def _step(
-    project: Project,
-    ready: Ready,
-    options: BuildOptions,
-    images: Images,
-    earlier: TargetState | None,
-) -> Step:
+def _step(project: Project, ready: Ready, options: BuildOptions, images: Images) -> Step:
     target = ready.target
     name = image_name(target.id, simulate=options.simulate)
     key = content_key(ready, options, expected_bases(project, target, options, images))
     local = local_state(project, target, name, images)
-    decided = _resumed(earlier, key, images) if earlier else None
-    if decided:
-        action, why, image = decided
-    else:
-        kinds = device_kinds(simulate=options.simulate)
-        action, why = choose_action(
-            Expected(name=name, key=key, kinds=kinds),
-            local,
-            test=options.test,
-            force=options.force,
-            record=options.record,
-        )
-        image = local.image if action is not Action.BUILD else ""
+    kinds = device_kinds(simulate=options.simulate)
+    action, why = choose_action(
+        Expected(name=name, key=key, kinds=kinds),
+        local,
+        test=options.test,
+        force=options.force,
+        record=options.record,
+    )
     return Step(
         id=target.id,
         action=action,
         why=why,
         key=key,
-        image=image,
+        image=local.image if action is not Action.BUILD else "",
         missing={},
         layers=ready.layers,
     )
-
-
-def _resumed(entry: TargetState, key: str, images: Images) -> tuple[Action, str, str] | None:
-    """The step of a target that an earlier run has built; None if its entry does not matter."""
-    if entry.progress is not Progress.BUILT or entry.key != key:
-        return None
-    image = images.get(entry.image)
-    if image and image.labels.get(LABEL) == key:
-        return Action.VERIFY, "already built, but not verified", image.id
-    return None
 
 
 def _published(target: Target, key: str, options: BuildOptions, name: str) -> str:

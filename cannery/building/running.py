@@ -10,10 +10,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
-from threading import Lock
 
 from cannery.building.assembly import Assembly
-from cannery.building.journal import Journal, Progress
 from cannery.building.packages import say_differences
 from cannery.building.plan import Action, Step
 from cannery.building.planning import Planned
@@ -40,25 +38,17 @@ from cannery.engine.simulator import Simulated, simulate
 from cannery.fetch.needs import needed_files
 from cannery.image.bake_events import Event, EventKind, short
 from cannery.image.bake_file import ImageBuild
-from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
-from cannery.verify.checking import Detail, ImageChecks, check
 from cannery.verify.devices import device_specs
-from cannery.verify.run_checks import Subject
-from cannery.verify.verified import read_verified, record
+from cannery.verify.results import read_verified, record
+from cannery.verify.run_checks import Detail, ImageChecks, Subject, check
 
 
 def carry_out(
-    project: Project,
-    selection: Selection,
-    options: BuildOptions,
-    planned: Planned,
-    journal: Journal,
+    project: Project, selection: Selection, options: BuildOptions, planned: Planned
 ) -> dict[str, CanneryError]:
-    """Carry out ``planned``, and store in ``journal`` how far each target gets.
-
-    Returns the failures, by target.
+    """Carry out ``planned``. Returns the failures, by target.
 
     Raises:
         CanneryError: a failure that stopped all targets.
@@ -69,19 +59,16 @@ def carry_out(
     containers.remove_abandoned()
     board = Board([step.id for step in planned.plan.steps])
     assembly = Assembly(project, selection.matrix, options, builder)
-    run = _PlanRun(project, options, planned, journal, builder, board, assembly)
-    run.begin()
+    run = _PlanRun(project, options, planned, builder, board, assembly, {**planned.failures})
+    for step in planned.plan.with_action(Action.SKIP):
+        board.tell(step.id, "skipped", step.why, ended=True)
     with shown(board):
         with workers(options.check_jobs) as give:
-            each_in_thread(_called, [run.simulate, run.find_bases])
+            each_in_thread(lambda work: work(), [run.simulate, run.find_bases])
             not_built = run.build(give)
         # After the checks, because an image can pass them although its cache could not be written.
         run.fail(not_built)
     return run.failures
-
-
-def _called(work: Callable[[], None]) -> None:
-    work()
 
 
 Give = Callable[[Callable[[str], None], str], Future[None]]
@@ -95,52 +82,30 @@ class _PlanRun:
     project: Project
     options: BuildOptions
     planned: Planned
-    journal: Journal
     builder: Builder
     board: Board
     assembly: Assembly
-    failures: dict[str, CanneryError] = field(default_factory=dict)
+    failures: dict[str, CanneryError]
     _made: dict[str, Simulated] = field(default_factory=dict)
     _images: dict[str, str] = field(default_factory=dict)
-    _lock: Lock = field(default_factory=Lock)
 
-    def begin(self) -> None:
-        """Store the plan in the journal."""
-        self.failures |= self.planned.failures
-        for step in self.planned.plan.steps:
-            if step.action is Action.SKIP:
-                done = step.id not in self.planned.unavailable
-                state = Progress.DONE if done else Progress.SKIPPED
-                more = {"key": step.key, "image": step.image} if done else {"why": step.why}
-                self._note(step.id, state, **more)
-                self.board.tell(step.id, "skipped", step.why, ended=True)
-            else:
-                self._note(step.id, Progress.WAITING, key=step.key, image="")
-        for name, error in self.planned.failures.items():
-            self._note(name, Progress.FAILED, why=str(error))
-
-    def _note(self, target: str, progress: Progress, **more: str) -> None:
-        with self._lock:
-            self.journal.note(target, progress, **more)
-
-    def _left(self, *actions: Action) -> list[Step]:
+    def _remaining(self, *actions: Action) -> list[Step]:
         return [s for s in self.planned.plan.with_action(*actions) if s.id not in self.failures]
 
     def fail(self, failures: Mapping[str, CanneryError]) -> None:
-        """Store and show why targets failed."""
+        """Keep and show the errors of targets."""
         for target, error in failures.items():
             self._fail(target, error)
 
     def _fail(self, target: str, error: CanneryError) -> None:
         self.failures[target] = error
-        self._note(target, Progress.FAILED, why=str(error))
         self.board.tell(target, "failed", str(error).splitlines()[0], ended=True)
 
     def simulate(self) -> None:
         """Make the simulated packages of the targets, for --simulate."""
         if not self.options.simulate:
             return
-        for step in self._left(Action.BUILD, Action.VERIFY):
+        for step in self._remaining(Action.BUILD, Action.VERIFY):
             self.board.tell(step.id, "simulating")
             target = self.planned.ready[step.id].target
             try:
@@ -153,7 +118,7 @@ class _PlanRun:
 
     def find_bases(self) -> None:
         """Find the bases of the targets, while the simulated packages are made."""
-        steps = self._left(Action.BUILD)
+        steps = self._remaining(Action.BUILD)
         self.assembly.find_bases(self.planned.ready[step.id].target for step in steps)
 
     def build(self, give: Give) -> Failures:
@@ -161,18 +126,16 @@ class _PlanRun:
 
         Returns the failures.
         """
-        for step in self._left(Action.VERIFY):
-            self._built(step.id, step.image, step.key)
+        for step in self._remaining(Action.VERIFY):
+            self._built(step.id, step.image)
             give(self._verify, step.id)
         builds: list[ImageBuild] = []
-        keys: dict[str, str] = {}
-        for step in self._left(Action.BUILD):
+        for step in self._remaining(Action.BUILD):
             try:
                 build = self.assembly.image(self.planned.ready[step.id], self._made.get(step.id))
             except CanneryError as error:
                 self._fail(step.id, error)
                 continue
-            keys[step.id] = build.labels[LABEL]
             builds.append(build)
             self.board.tell(step.id, "building")
         if not builds:
@@ -185,20 +148,19 @@ class _PlanRun:
         )
 
         def built(target: str, image: str) -> None:
-            self._built(target, image, keys[target])
+            self._built(target, image)
             give(self._verify, target)
 
-        failures = bake(builds, settings, self._heard, built)
+        failures = bake(builds, settings, self._show_event, built)
         if not failures:
             forget_cann(self.builder)
         return failures
 
-    def _built(self, target: str, image: str, key: str) -> None:
+    def _built(self, target: str, image: str) -> None:
         self._images[target] = image
-        self._note(target, Progress.BUILT, image=image, key=key)
         self.board.tell(target, "built")
 
-    def _heard(self, target: str, event: Event, steps: tuple[int, int]) -> None:
+    def _show_event(self, target: str, event: Event, steps: tuple[int, int]) -> None:
         over, known = steps
         name = short(event.step)
         if event.kind is EventKind.STARTED and target not in self._images:
@@ -227,7 +189,6 @@ class _PlanRun:
         except CanneryError as error:
             self._fail(target.id, error)
             return
-        self._note(target.id, Progress.DONE)
         unverified = "" if self.options.test else ", not verified"
         self.board.tell(target.id, "done", f"{name} is ready{unverified}", ended=True)
 
@@ -244,13 +205,9 @@ class _PlanRun:
 
 
 def build_all(
-    project: Project,
-    selection: Selection,
-    options: BuildOptions,
-    planned: Planned,
-    journal: Journal,
+    project: Project, selection: Selection, options: BuildOptions, planned: Planned
 ) -> None:
-    """Carry out ``planned``, and store in ``journal`` how far each target gets.
+    """Carry out ``planned``.
 
     Raises:
         CanneryError: one or more targets failed; see docs/reference.md.
@@ -262,7 +219,7 @@ def build_all(
     if not planned.plan.with_action(Action.BUILD, Action.VERIFY):
         _nothing_to_do(planned, single=single)
         return
-    raise_all(carry_out(project, selection, options, planned, journal), single=single)
+    raise_all(carry_out(project, selection, options, planned), single=single)
 
 
 def look_up_bases(project: Project, selection: Selection, options: BuildOptions) -> None:

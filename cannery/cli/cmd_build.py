@@ -3,40 +3,29 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import shlex
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, count
 from pathlib import Path
 
 from cannery.building.assembly import printed
 from cannery.building.bundle.build import build_from_bundle
 from cannery.building.failure_report import reported
-from cannery.building.journal import Journal, read_journal
-from cannery.building.plan import Plan, to_json, to_text
+from cannery.building.locks import locked
+from cannery.building.plan import to_json, to_text
 from cannery.building.planning import Planned, PlanOptions, make_plan
 from cannery.building.running import build_all, look_up_bases, raise_for_plan
 from cannery.building.selection import Selection, caches_of
 from cannery.building.vendor_images import with_images
 from cannery.cli.command import Command, Given
-from cannery.cli.common import existing, given_value, read, with_folder
+from cannery.cli.common import existing, read, with_folder
 from cannery.common import console
-from cannery.common.errors import (
-    BusyError,
-    CanneryError,
-    Problem,
-    UsageError,
-    file_error,
-    raise_all,
-)
-from cannery.common.files import Claims
-from cannery.common.option import OptionSet, Shard, declared, flag, option, parse_shard
+from cannery.common.errors import CanneryError, raise_all
+from cannery.common.option import OptionSet, Shard, flag, option, parse_shard
 from cannery.common.references import image_tag
 from cannery.fetch.fetching import foresee, lacking, provide
-from cannery.fetch.needs import Lacks, screen
+from cannery.fetch.needs import Lacks, Need, screen
 from cannery.image.bake_file import check_caches
 from cannery.matrix.project import Project, select
 from cannery.options import ALL, MACHINES, TARGET, BuildOptions, TargetOptions, TransferOptions
@@ -50,10 +39,6 @@ class SelectionOptions(TargetOptions):
 
     targets: tuple[str, ...] = TARGET.field(default=())
     all: bool = ALL.field(help="select every target; those whose files are missing are skipped")
-    resume: bool = flag(
-        "continue the last run: build and check what it did not finish, with its options",
-        with_resume=True,
-    )
     shard: Shard | None = option(
         "build the I-th of N shares of the selection, which cost about the same",
         default=None,
@@ -71,7 +56,6 @@ class ShownOptions(PlanOptions, OptionSet):
         "show what would be built, what would be skipped and why, and what is shared",
         group=_PLAN,
         conflicts=("print",),
-        with_resume=True,
     )
     format: str = option(
         "the format of the plan",
@@ -79,7 +63,6 @@ class ShownOptions(PlanOptions, OptionSet):
         choices=("text", "json"),
         group=_PLAN,
         needs="plan",
-        with_resume=True,
     )
     if_changed: str = option(
         "show what a change of torch, toolkit, base, ... would rebuild",
@@ -106,234 +89,146 @@ COMMAND = Command(
     writes="images of the engine, .cannery/, and with --record verified/",
     example="build py39-torch231-cann8t39 --simulate",
     options=(SelectionOptions, BuildOptions, TransferOptions, ShownOptions),
-    one_of=("targets", "where", "all", "resume", "from_bundle"),
+    one_of=("targets", "where", "all", "from_bundle"),
 )
 
 
-_JOURNAL = "journal.json"
-
-
-@dataclass(frozen=True, kw_only=True)
-class _BuildRun:
-    """What is built, and how. ``journal`` is that of the last run where it is resumed.
-
-    ``busy`` says why some of the targets cannot be built now.
-    """
-
-    selection: Selection
-    options: BuildOptions
-    journal: Journal
-    resumes: bool
-    busy: Mapping[str, CanneryError] = field(default_factory=dict)
-
-
 def run(given: Given, project: Project) -> int:
-    """Build every selected target; a target that fails does not keep the others from it.
+    """Build every selected target, or show what would be built.
 
     Raises:
         CanneryError: whatever stops one or more targets; see docs/reference.md.
     """
-    plan_options = read(ShownOptions, given, project)
-    builds = not (plan_options.plan or plan_options.print)
-    if builds:
-        _check_folder(project)
-    with Claims(project.state) as claims:
-        resumes = read(SelectionOptions, given, project).resume
-        found = (_resumed if resumes else _started)(given, project, claims)
-        if not found:
-            console.say("nothing to resume: the last run finished all of its targets")
-            return 0
-        if builds:
-            found = _claimed(found, claims)
-        return _run_plan(given, project, found, plan_options)
-
-
-def _claimed(found: _BuildRun, claims: Claims) -> _BuildRun:
-    """``found`` with a journal of its own, and with what other runs build now.
-
-    Raises:
-        BusyError: the run that it resumes is being resumed already.
-        FileError: a claim cannot be written.
-    """
-    path = found.journal.path
-    if found.resumes:
-        if holder := claims.take(path.name):
-            raise BusyError(f"another run resumes the last run already: {holder}.")
-    else:
-        names = (f"{path.stem}-{number}{path.suffix}" for number in count(2))
-        own = next(name for name in chain([path.name], names) if not claims.take(name))
-        found = replace(found, journal=replace(found.journal, path=path.with_name(own)))
-    simulate = found.options.simulate
-    holders = {
-        each.id: claims.take(image_tag(each.id, simulate=simulate))
-        for each in found.selection.targets
-    }
-    fix = "Wait until it has ended, or stop it."
-    busy = {
-        name: BusyError(Problem(what=f"another run builds this target: {holder}.", fix=fix))
-        for name, holder in holders.items()
-        if holder
-    }
-    return replace(found, busy=busy)
-
-
-def _run_plan(given: Given, project: Project, found: _BuildRun, plan_options: ShownOptions) -> int:
-    options = found.options
-    selection, without_image = with_images(found.selection, options, project.settings())
-    existing(options.ca)
-    existing(options.from_bundle, "--from-bundle")
+    shown = read(ShownOptions, given, project)
+    options = _build_options(given, project)
+    selection, failures = with_images(_selection(given, project), options, project.settings())
     check_caches(caches_of(options), len(selection.targets))
-    if options.from_bundle:
-        raise_all(found.busy, single=len(selection.targets) == 1)
-        build_from_bundle(project, selection, options, options.from_bundle, found.journal)
+    if shown.plan or shown.print:
+        _show(project, _prepare(given, project, selection, options, failures), shown)
         return 0
-    earlier = found.journal if found.resumes else None
+    with locked(_lock_files(project, selection, options)) as busy:
+        if options.from_bundle:
+            raise_all(busy, single=len(selection.targets) == 1)
+            build_from_bundle(project, selection, options, options.from_bundle)
+        else:
+            _build(project, _prepare(given, project, selection, options, {**failures, **busy}))
+    return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Prepared:
+    """A run whose files are downloaded, or for a plan whose downloads are known.
+
+    ``needs`` are the files that are missing, and ``needs_text`` describes them.
+    """
+
+    selection: Selection
+    options: BuildOptions
+    planned: Planned
+    needs: Sequence[Need]
+    needs_text: Callable[..., str]
+
+
+def _prepare(
+    given: Given,
+    project: Project,
+    selection: Selection,
+    options: BuildOptions,
+    failures: Mapping[str, CanneryError],
+) -> _Prepared:
+    shown = read(ShownOptions, given, project)
+    builds = not (shown.plan or shown.print)
     transfer = read(TransferOptions, given, project)
-    builds = not (plan_options.plan or plan_options.print)
     needs = lacking(project, selection.targets, options, transfer)
-    tell = partial(screen, needs, options.artifacts, _retyped(given))
-    as_text = plan_options.plan and plan_options.format == "text"
-    supply = provide if builds else foresee
-    provided = supply(project, selection.targets, options, transfer)
-    provided = replace(provided, failures={**provided.failures, **without_image, **found.busy})
+    needs_text = partial(screen, needs, options.artifacts, _command_line(given))
+    download = provide if builds else foresee
+    provided = download(project, selection.targets, options, transfer)
+    provided = replace(provided, failures={**provided.failures, **failures})
     options = replace(options, artifacts=provided.folder)
     selection = replace(selection, provided=provided)
     if builds:
         look_up_bases(project, selection, options)
-    planned = make_plan(project, selection, options, plan_options, earlier)
-    if needs and _shorten(planned) and not as_text:
-        console.error(tell())
-    if builds:
-        with reported(project, selection.targets, options):
-            build_all(project, selection, options, planned, found.journal)
-        _say_next(selection, options)
-        return 0
-    if plan_options.plan:
-        fields = {each.file.name: each.fields for each in needs}
-        shown = _as_text(planned.plan, options, tell) if as_text else ""
-        print(shown or to_json(planned.plan, fields))
+    planned = make_plan(project, selection, options, shown)
+    if needs and _drop_reported(planned) and not (shown.plan and shown.format == "text"):
+        console.error(needs_text())
+    return _Prepared(
+        selection=selection,
+        options=options,
+        planned=planned,
+        needs=needs,
+        needs_text=needs_text,
+    )
+
+
+def _build(project: Project, run: _Prepared) -> None:
+    with reported(project, run.selection.targets, run.options):
+        build_all(project, run.selection, run.options, run.planned)
+    if run.selection.targets:
+        flag = " --simulate" if run.options.simulate else ""
+        console.say(f"now run it: python build.py run {run.selection.targets[0].id}{flag}")
+
+
+def _show(project: Project, run: _Prepared, shown: ShownOptions) -> None:
+    plan = run.planned.plan
+    if shown.print:
+        print(printed(project, run.selection, run.options, run.planned), end="")
+    elif shown.format == "json":
+        print(to_json(plan, {each.file.name: each.fields for each in run.needs}))
     else:
-        print(printed(project, selection, options, planned), end="")
-    raise_for_plan(planned, simulate=options.simulate, single=len(selection.targets) == 1)
-    return 0
+        text = to_text(plan, verbose=run.options.verbose, width=console.width())
+        needs = run.needs_text(listed={name for step in plan.steps for name in step.missing})
+        blocks = [text] if plan.steps or not needs else []
+        print("\n\n".join([*blocks, needs] if needs else blocks))
+    single = len(run.selection.targets) == 1
+    raise_for_plan(run.planned, simulate=run.options.simulate, single=single)
 
 
-def _say_next(selection: Selection, options: BuildOptions) -> None:
-    """What to do with the images, where all of them are there now."""
-    if selection.targets:
-        flag = " --simulate" if options.simulate else ""
-        console.say(f"now run it: python build.py run {selection.targets[0].id}{flag}")
-
-
-def _shorten(planned: Planned) -> bool:
-    """Leave out of the failures what the screen of needs says; whether there was any of it."""
-    found = False
-    for failures in (planned.failures, planned.unavailable):
-        for name, error in failures.items():
-            kept = [each for each in error.problems if not isinstance(each, Lacks)]
-            if kept and len(kept) < len(error.problems):
-                failures[name] = type(error)(kept)
-                found = True
-    return found
-
-
-def _retyped(given: Given) -> str:
-    """The command line again, as far as it says what is built, and of which files."""
-    told = {"targets", "where", "all", "resume", "shard", "artifacts", "sources"}
-    words = [shlex.quote(each) for each in given.get("targets", ())]
-    for each in COMMAND.declared:
-        if each.name in given and each.name in told - {"targets"}:
-            values = given[each.name] if each.repeated else [given[each.name]]
-            values = [] if each.kind is bool else [shlex.quote(str(value)) for value in values]
-            words += [each.label, *values]
-    return " ".join(["python build.py build", *words])
-
-
-def _as_text(plan: Plan, options: BuildOptions, tell: Callable[..., str]) -> str:
-    text = to_text(plan, verbose=options.verbose, width=console.width())
-    told = tell(listed={name for step in plan.steps for name in step.missing})
-    return "\n\n".join(each for each in (text if plan.steps or not told else "", told) if each)
-
-
-def _started(given: Given, project: Project, _: Claims) -> _BuildRun:
-    """A new run."""
-    chosen = read(SelectionOptions, given, project)
+def _build_options(given: Given, project: Project) -> BuildOptions:
     options = read(BuildOptions, given, project)
     with_folder(given, options.artifacts)
+    existing(options.ca)
+    existing(options.from_bundle, "--from-bundle")
+    return options
+
+
+def _selection(given: Given, project: Project) -> Selection:
+    chosen = read(SelectionOptions, given, project)
     matrix = project.matrix()
-    selection = Selection(
+    return Selection(
         matrix=matrix,
         targets=tuple(select(matrix, chosen.targets, chosen.where)),
         named=frozenset(chosen.targets) & frozenset(matrix.targets),
         shard=chosen.shard,
     )
-    named = tuple(sorted(selection.named))
-    journal = Journal(path=project.state / _JOURNAL, options=options, named=named)
-    return _BuildRun(selection=selection, options=options, journal=journal, resumes=False)
 
 
-def _resumed(given: Given, project: Project, claims: Claims) -> _BuildRun | None:
-    """The last run, as far as it is not finished; None if it is.
-
-    Raises:
-        UsageError: one of its targets does not exist any more, or an option has to be given again.
-        BusyError: the run has not ended.
-        FileError: what it wrote down cannot be read.
-    """
-    earlier = read_journal(_newest_ended(project, claims))
-    left = [name for name, entry in earlier.entries.items() if not entry.finished]
-    if not left:
-        return None
-    options = resumed(earlier.options, earlier.withheld, given)
-    matrix = project.matrix()
-    selection = Selection(
-        matrix=matrix, targets=tuple(select(matrix, left)), named=frozenset(earlier.named)
-    )
-    journal = replace(earlier, options=options)
-    return _BuildRun(selection=selection, options=options, journal=journal, resumes=True)
+def _lock_files(project: Project, selection: Selection, options: BuildOptions) -> dict[str, Path]:
+    """Target to lock file; images with simulated packages have a lock and a tag of their own."""
+    return {
+        each.id: project.state / "locks" / f"{image_tag(each.id, simulate=options.simulate)}.lock"
+        for each in selection.targets
+    }
 
 
-def _newest_ended(project: Project, claims: Claims) -> Path:
-    """The newest journal whose run has ended.
-
-    Raises:
-        BusyError: no run has ended yet.
-    """
-    found = project.state.glob(f"{Path(_JOURNAL).stem}*.json")
-    newest_first = sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
-    holders = {path: claims.holder(path.name) for path in newest_first}
-    ended = [path for path, holder in holders.items() if not holder]
-    if holders and not ended:
-        running = "; ".join(holders.values())
-        fix = "Wait until it has ended, or stop it."
-        raise BusyError(Problem(what=f"the run that could be resumed goes on: {running}.", fix=fix))
-    return ended[0] if ended else project.state / _JOURNAL
+def _drop_reported(planned: Planned) -> bool:
+    """Drop the problems that the text of missing files reports; returns whether there were any."""
+    dropped = False
+    for failures in (planned.failures, planned.unavailable):
+        for name, error in failures.items():
+            kept = [each for each in error.problems if not isinstance(each, Lacks)]
+            if kept and len(kept) < len(error.problems):
+                failures[name] = type(error)(kept)
+                dropped = True
+    return dropped
 
 
-def _check_folder(project: Project) -> None:
-    """Raise FileError where no folder can be for what a build writes."""
-    if project.state.exists() and not project.state.is_dir():
-        error = NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        raise file_error("write", project.state, error)
-
-
-def resumed(options: BuildOptions, withheld: Iterable[str], given: Given) -> BuildOptions:
-    """The options of the last run, and in place of some what is ``given`` now.
-
-    Raises:
-        UsageError: a secret one was given to the last run and is not given now.
-    """
-    own = {each.name: each for each in declared(type(options))}
-    problems = [
-        Problem(
-            what=f"the last run was given {own[name].label}, whose value is never written down.",
-            fix=f"Add {own[name].label}.",
-        )
-        for name in withheld
-        if name not in given
-    ]
-    if problems:
-        raise UsageError(problems)
-    return replace(
-        options, **{n: given_value(each, given) for n, each in own.items() if n in given}
-    )
+def _command_line(given: Given) -> str:
+    """The command line again, with the options that select targets and files."""
+    repeated = {"where", "all", "shard", "artifacts", "sources"}
+    words = [shlex.quote(each) for each in given.get("targets", ())]
+    for each in COMMAND.declared:
+        if each.name in given and each.name in repeated:
+            values = given[each.name] if each.repeated else [given[each.name]]
+            values = [] if each.kind is bool else [shlex.quote(str(value)) for value in values]
+            words += [each.label, *values]
+    return " ".join(["python build.py build", *words])

@@ -14,7 +14,7 @@ from cannery.common.files import read_text, write_files
 from cannery.common.option import OptionSet, flag
 from cannery.matrix.project import Project
 from cannery.publish.table import MARKERS, gather, inserted, page_with_table, table
-from cannery.verify.verified import inputs_now
+from cannery.verify.results import state_keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ def write_table(project: Project) -> bool:
 
 def _texts(project: Project) -> tuple[str, str, str]:
     """The name of the page with the table, its text, and the text that it should have."""
-    entries = gather(project, inputs_now(project))
+    entries = gather(project, state_keys(project))
     name = page_with_table(project.root)
     try:
         before = read_text(project.root / name)

@@ -20,9 +20,16 @@ from cannery.fetch.needs import Missing, Need, Supply, needed_origins, real_need
 from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions
 from cannery.registry.records import Record, latest, read_records
-from cannery.verify.results import Basis, Result, known_results, phrase, report_text, verdicts
+from cannery.verify.results import (
+    Basis,
+    Result,
+    known_results,
+    phrase,
+    report_text,
+    state_keys,
+    verdicts,
+)
 from cannery.verify.verification import complete_results
-from cannery.verify.verified import inputs_now
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +144,7 @@ def _json(project: Project, targets: Sequence[Target], *, verbose: bool) -> str:
         from cannery.publish.details import details
         from cannery.publish.table import gather
 
-        entries = {entry.target.id: entry for entry in gather(project, inputs_now(project))}
+        entries = {entry.target.id: entry for entry in gather(project, state_keys(project))}
         more = details(project, [entries[target.id] for target in targets])
         documents = [{**each, **facts} for each, facts in zip(documents, more, strict=True)]
     return json_text(documents)
@@ -195,7 +202,7 @@ def _results(
 
     The engine is not asked for the images.
     """
-    recorded = known_results(project, targets, records, inputs_now(project))
+    recorded = known_results(project, targets, records, state_keys(project))
     found = {name: [*results] for name, results in recorded.items()}
     for name, results in found.items():
         tested = [each.tested for each in results]

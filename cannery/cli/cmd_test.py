@@ -30,11 +30,10 @@ from cannery.verify.audit.own_checks import read_checks
 from cannery.verify.audit.profiles import OWN_FILE, own_profiles, read_profiles, select_profiles
 from cannery.verify.audit.reports import to_json, to_junit, to_text
 from cannery.verify.auditing import Request, audit
-from cannery.verify.checking import Detail, ImageChecks, check
 from cannery.verify.devices import device_specs, simulated_host
 from cannery.verify.image_checks import components
 from cannery.verify.results import audit_path
-from cannery.verify.run_checks import Subject
+from cannery.verify.run_checks import Detail, ImageChecks, Subject, check
 from cannery.verify.sarif import to_sarif
 
 _GROUP = "any image (--image without --target)"

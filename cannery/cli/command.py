@@ -79,10 +79,6 @@ def check(options: Sequence[Declared], given: Given, one_of: Sequence[str] = ())
             if other in given:
                 what = f"{own.label} and {known[other].label} cannot be combined."
                 problems.append(Problem(what=what, fix="Leave one of them out."))
-    if "resume" in given and (refused := [n for n in given if not known[n].option.with_resume]):
-        what = "--resume continues the last run with the options of that run."
-        fix = f"Leave out {', '.join(known[name].label for name in refused)}."
-        problems.append(Problem(what=what, fix=fix))
     needed = one_of or [each.name for each in options if each.option.words and each.required]
     if needed and not given.keys() & {*needed}:
         problems.append(_nothing_selected([known[name] for name in needed]))

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from cannery.cli.command import Given
 from cannery.common.errors import CanneryError, UsageError
 from cannery.common.model import Target
-from cannery.common.option import Declared, OptionSet, declared
+from cannery.common.option import OptionSet, declared
 from cannery.compat.check_report import Judged, to_json
 from cannery.matrix.project import Project, select
 from cannery.options import TargetOptions
@@ -26,16 +26,11 @@ def read(options: type[_T], given: Given, project: Project) -> _T:
     values: dict[str, Any] = {}
     for each in declared(options):
         if each.name in given:
-            values[each.name] = given_value(each, given)
+            value = given[each.name]
+            values[each.name] = tuple(value) if each.repeated else value
         elif isinstance(each.default, Path):
             values[each.name] = project.root / each.default
     return options(**values)
-
-
-def given_value(each: Declared, given: Given) -> Any:
-    """The value of an option that was given, as its field has it."""
-    value = given[each.name]
-    return tuple(value) if each.repeated else value
 
 
 def selected(options: TargetOptions, project: Project) -> list[Target]:

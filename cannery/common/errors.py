@@ -108,7 +108,7 @@ class PublishError(CanneryError):
 
 
 class BusyError(CanneryError):
-    """Another run builds the target, or writes the journal that is to be resumed."""
+    """Another run builds the target."""
 
     exit_code = 11
 

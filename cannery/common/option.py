@@ -30,7 +30,7 @@ _P = ParamSpec("_P")
 
 @dataclass(frozen=True)
 class Option:
-    """How a field is given on the command line, and what ``--resume`` does with it.
+    """How a field is given on the command line.
 
     Attributes:
         help: what the option does; the default value is appended to it.
@@ -47,10 +47,6 @@ class Option:
         default_text: what the help names as the default, where the value does not say it.
         needs: the field of the option without which this one has no effect.
         conflicts: the fields of the options that cannot be combined with it.
-        remembered: ``--resume`` takes it from the last run.
-        with_resume: it may be given with ``--resume``, and wins over what is remembered.
-        secret: never written down: only whether it was given is remembered.
-        has_secret: says of a value whether it is secret, for an option that is so sometimes.
     """
 
     help: str
@@ -68,20 +64,12 @@ class Option:
     default_text: str = ""
     needs: str = ""
     conflicts: tuple[str, ...] = ()
-    remembered: bool = False
-    with_resume: bool = False
-    secret: bool = False
-    has_secret: Callable[[Any], bool] | None = None
 
     def field(self, **changes: Any) -> Any:
         """A field with this declaration; ``changes`` are for a command where it differs a bit."""
         own = dataclasses.replace(self, **changes)
         default = MISSING if own.default is _REQUIRED else own.default
         return dataclasses.field(default=default, metadata={_KEY: own})
-
-    def withholds(self, value: Any) -> bool:
-        """Whether ``value`` is never written down."""
-        return self.secret or bool(self.has_secret and self.has_secret(value))
 
 
 def _as_field(declare: Callable[_P, Option]) -> Callable[_P, Any]:
@@ -111,7 +99,6 @@ class Declared:
 
     name: str
     kind: type
-    optional: bool
     repeated: bool
     option: Option
 
@@ -150,24 +137,20 @@ def declared(options: type[OptionSet]) -> tuple[Declared, ...]:
     found = []
     for each in dataclasses.fields(options):
         if _KEY in each.metadata:
-            kind, optional, repeated = _kind(hints[each.name])
+            kind, repeated = _kind(hints[each.name])
             own = each.metadata[_KEY]
-            found.append(
-                Declared(
-                    name=each.name, kind=kind, optional=optional, repeated=repeated, option=own
-                )
-            )
+            found.append(Declared(name=each.name, kind=kind, repeated=repeated, option=own))
     return tuple(found)
 
 
-def _kind(hint: Any) -> tuple[type, bool, bool]:
-    """The type of one value, whether there may be none, and whether there may be several."""
+def _kind(hint: Any) -> tuple[type, bool]:
+    """The type of one value, and True if the option can be repeated."""
     if get_origin(hint) is UnionType:
         [kind] = [each for each in get_args(hint) if each is not NoneType]
-        return kind, True, False
+        return kind, False
     if get_origin(hint) is tuple:
-        return get_args(hint)[0], False, True
-    return hint, False, False
+        return get_args(hint)[0], True
+    return hint, False
 
 
 # ---- readers of values

@@ -14,8 +14,7 @@ from cannery.common.model import Target
 from cannery.matrix.project import Project
 from cannery.publish.policy import Publishing, Trial, load
 from cannery.registry.records import Record, latest, read_records
-from cannery.verify.results import WHERE, Basis, Result, known_results, verdicts
-from cannery.verify.verified import InputsOf
+from cannery.verify.results import WHERE, Basis, KeyOf, Result, known_results, verdicts
 
 MARKERS = ("<!-- catalogue -->", "<!-- /catalogue -->")
 """The lines between which the table is."""
@@ -53,10 +52,10 @@ class Entry:
         return verdicts(self.results)
 
 
-def gather(project: Project, inputs_of: InputsOf) -> tuple[Entry, ...]:
+def gather(project: Project, key_of: KeyOf) -> tuple[Entry, ...]:
     """An entry for each target of ``project``, in the order of the matrix.
 
-    ``inputs_of`` returns what results depend on by the files of the checkout.
+    ``key_of`` returns the content keys by the files of the checkout.
 
     Raises:
         MatrixError: matrix.yaml, compat.yaml, publish.yaml or a file of results is wrong.
@@ -65,7 +64,7 @@ def gather(project: Project, inputs_of: InputsOf) -> tuple[Entry, ...]:
     matrix = project.matrix()
     publishing = load(project.publish_file, matrix)
     records = read_records(project.releases)
-    results = known_results(project, matrix.targets.values(), records, inputs_of)
+    results = known_results(project, matrix.targets.values(), records, key_of)
     return tuple(
         Entry(
             target=target,

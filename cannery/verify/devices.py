@@ -12,7 +12,7 @@ from cannery.deploy.run_spec import RunSpec, no_device, npu_device, simulated_de
 from cannery.engine.simulator import make_simulated, simulated
 from cannery.image.simulator_spec import DEVICES
 from cannery.matrix.project import Project
-from cannery.verify.audit.found import Found
+from cannery.verify.audit.found import ImageFacts
 from cannery.verify.audit.result import Result, Standing
 
 
@@ -49,7 +49,7 @@ def device_kinds(*, simulate: bool) -> frozenset[str]:
 
 
 def device_for(
-    project: Project, machine: str, found: Found, *, simulate: bool
+    project: Project, machine: str, found: ImageFacts, *, simulate: bool
 ) -> tuple[RunSpec | None, list[Result]]:
     """A container with a device that the image can use, or a result that says why there is none.
 
@@ -86,7 +86,7 @@ def cards_of_spec(spec: RunSpec) -> int:
     return sum(name.isdigit() for name in names)
 
 
-def _host_for(project: Project, machine: str, found: Found) -> Path:
+def _host_for(project: Project, machine: str, found: ImageFacts) -> Path:
     """The simulated driver tree for the image's chip, which is made if there is none yet."""
     chips = found.cann.chips if found.cann else ()
     own = str(found.own_record.get("id", ""))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from cannery.common.errors import FileError, Problem
 from cannery.common.files import read_text
 from cannery.common.model import DeviceKind, Target
 from cannery.matrix.project import Project
@@ -25,6 +26,7 @@ COMPILER_CHECK = "os/test_os.py::test_tools_for_building_extensions"
 """The check that an image without a compiler cannot pass."""
 
 _MARKER = re.compile(r"pytest\.mark\.(\w+)")
+_VERSION = re.compile(r"[0-9]{1,6}", re.ASCII)
 
 
 def folder_of_checks(project: Project) -> Path:
@@ -43,6 +45,23 @@ def checks_digest(project: Project) -> str:
     for path in sorted(folder_of_checks(project).rglob("*.py")):
         digest.update(str(path.relative_to(project.root)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
+
+
+def checks_version(project: Project) -> int:
+    """The version of the image tests, the number in tests/image/VERSION; 0 without that file.
+
+    Raises:
+        FileError: the file has no number.
+    """
+    path = folder_of_checks(project) / "VERSION"
+    try:
+        words = read_text(path).split()
+    except FileNotFoundError:
+        return 0
+    if not words or not _VERSION.fullmatch(words[0]):
+        fix = "Write a number into its first line, as in 12."
+        raise FileError(Problem(what=f"{path} does not begin with a number.", fix=fix))
+    return int(words[0])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,20 +4,43 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from cannery.common.errors import FileError
-from cannery.common.files import read_text
+import yaml
+
+from cannery.common import console
+from cannery.common.errors import FileError, MatrixError, Problem, UsageError
+from cannery.common.files import LEFTOVER, read_text, write_files
 from cannery.common.model import DeviceKind, Target
 from cannery.common.references import image_name
-from cannery.matrix.project import Project
+from cannery.common.yaml_reader import Section, read_yaml
+from cannery.image.content_key import KeyInputs, context_files, read_context
+from cannery.image.simulator_spec import recipe
+from cannery.matrix.project import VERIFIED, Project
 from cannery.registry.records import Record, Tested, latest
-from cannery.verify.inputs import moved
-from cannery.verify.verified import InputsOf, Verified, read_verified
+from cannery.verify.image_checks import checks_version
+from cannery.verify.verification import Verification, results
+
+_HEAD = "# Written by 'python build.py build --record'. Do not edit.\n"
+_SCHEMA = 3
+
+_IMAGES = {"vendor": False, "simulated": True}
+"""How a file names the packages in an image, and whether they are simulated."""
+
+_DEVICES = {
+    False: (DeviceKind.NONE, DeviceKind.NPU),
+    True: (DeviceKind.NONE, DeviceKind.SIMULATED),
+}
+"""Whether an image is simulated to the kinds of device on which it can be checked."""
+
+_KEY = re.compile(r"sha256:[0-9a-f]{64}")
+_DATE = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,6}", re.ASCII)
 
 WHERE = {
     "npu": "NPU",
@@ -27,14 +50,227 @@ WHERE = {
 }
 """``Result.where`` in words."""
 
-_DEVICES = [str(kind) for kind in DeviceKind]
+_DEVICE_NAMES = [str(kind) for kind in DeviceKind]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verified:
+    """The result of all checks of a target's image on one kind of device.
+
+    ``simulated`` says whether simulated packages were in the image. ``key`` is the content key by
+    the committed files, so the same on every machine, and ``checks`` the version of the checks.
+    """
+
+    simulated: bool
+    key: str
+    checks: int
+    tested: Tested
+
+    @property
+    def place(self) -> tuple[bool, int]:
+        """Where it stands in the file; a newer result of an equal place replaces it."""
+        return self.simulated, [*DeviceKind].index(DeviceKind(self.tested.device))
+
+
+def path_of(root: Path, target: str) -> Path:
+    """The file of ``target`` in the checkout ``root``."""
+    return root / VERIFIED / f"{target}.yaml"
+
+
+def updated(before: Iterable[Verified], run: Iterable[Verified]) -> tuple[Verified, ...]:
+    """The results ``before`` a run, with those of the run in their places.
+
+    A kind of device on which no check was run proves nothing and replaces nothing.
+    """
+    ran = [each for each in run if each.tested.passed or each.tested.failed]
+    found = {each.place: each for each in (*before, *ran)}
+    return tuple(found[place] for place in sorted(found))
+
+
+def to_text(results: Iterable[Verified]) -> str:
+    """The content of a target's file; equal results give an equal text."""
+    rows = [
+        {
+            "image": "simulated" if each.simulated else "vendor",
+            "device": each.tested.device,
+            "date": each.tested.date,
+            "hardware": each.tested.hardware,
+            "passed": each.tested.passed,
+            "failed": each.tested.failed,
+            "not_run": each.tested.not_run,
+            "key": each.key,
+            "checks": each.checks,
+        }
+        for each in sorted(results, key=lambda each: each.place)
+    ]
+    content = {"schema": _SCHEMA, "results": rows}
+    return _HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
+
+
+def read_verified(root: Path, targets: Iterable[str]) -> dict[str, tuple[Verified, ...]]:
+    """The results of each of ``targets`` in the checkout ``root``; none where there is no file.
+
+    Raises:
+        FileError: a file cannot be read.
+        MatrixError: with every problem of every file, each with its line.
+    """
+    found: dict[str, tuple[Verified, ...]] = {}
+    problems: list[Problem] = []
+    for target in targets:
+        path = path_of(root, target)
+        try:
+            found[target] = _read(path) if path.exists() else ()
+        except MatrixError as error:
+            problems += error.problems
+    if problems:
+        raise MatrixError(problems)
+    return found
+
+
+def _read(path: Path) -> tuple[Verified, ...]:
+    return read_yaml(path, f"{VERIFIED}/{path.name}", _results)
+
+
+def _results(top: Section) -> tuple[Verified, ...]:
+    if top.text("schema") not in (str(_SCHEMA), ""):
+        fix = "Remove the file, and record the results again with 'build.py build ID --record'."
+        top.wrong("schema", f"this version of cannery reads schema {_SCHEMA} only.", fix)
+    found: dict[tuple[bool, int], Verified] = {}
+    for section in top.mappings("results"):
+        result = _result(section)
+        section.done()
+        if result is None:
+            continue
+        if result.place in found:
+            section.wrong("device", "this image and device have a result already.", "Remove one.")
+        found[result.place] = result
+    return tuple(found[place] for place in sorted(found))
+
+
+def _result(section: Section) -> Verified | None:
+    """One result; None if it has a problem, which is reported."""
+    before = section.problems.count
+    simulated = section.choose("image", _IMAGES, "kind of image")
+    device = _device(section, simulated=simulated)
+    passed, failed, not_run = (_number(section, name) for name in ("passed", "failed", "not_run"))
+    tested = Tested(
+        device=device,
+        hardware=section.text("hardware"),
+        passed=passed,
+        failed=failed,
+        not_run=not_run,
+        date=_matching(section, "date", _DATE, "Write it as in 2026-11-21."),
+    )
+    key = _matching(section, "key", _KEY, "Write 'sha256:' and 64 digits.")
+    checks = _number(section, "checks")
+    counted = section.problems.count == before and {"passed", "failed"} <= {*section.names()}
+    if counted and not passed + failed:
+        section.wrong("passed", "no check was run, so there is no result.", "Remove it.")
+    if simulated is None or not device or section.problems.count > before:
+        return None
+    return Verified(simulated=simulated, key=key, checks=checks, tested=tested)
+
+
+def _device(section: Section, *, simulated: bool | None) -> str:
+    device = section.choose("device", {str(each): each for each in DeviceKind}, "device")
+    if device is not None and simulated is not None and device not in _DEVICES[simulated]:
+        packages = "simulated packages" if simulated else "Huawei's packages"
+        what = f"an image with {packages} is not checked on device {device}."
+        section.wrong("device", what, f"Use {' or '.join(_DEVICES[simulated])}.")
+    return str(device or "")
+
+
+def _matching(section: Section, name: str, pattern: re.Pattern[str], fix: str) -> str:
+    text = section.text(name)
+    if text and not pattern.fullmatch(text):
+        section.wrong(name, f"invalid {name} {text!r}.", fix)
+    return text
+
+
+def _number(section: Section, name: str) -> int:
+    text = _matching(section, name, _NUMBER, "Write a number, as in 12.")
+    return int(text) if _NUMBER.fullmatch(text) else 0
+
+
+def record(project: Project, target: Target, result: Verification, *, image: KeyInputs) -> None:
+    """Write ``result`` to the file of ``target``; ``image`` is what the image was built from.
+
+    Raises:
+        MatrixError: the existing file is invalid.
+        FileError: the file, or the version of the checks, cannot be read or written.
+    """
+    checks = checks_version(project)
+    run = [
+        Verified(simulated=result.simulated, key=image.key, checks=checks, tested=each)
+        for each in results(result.to_json())
+    ]
+    path, name = path_of(project.root, target.id), target.id
+    with project.editing():
+        before = read_verified(project.root, [name])[name]
+        write_files({path: to_text(updated(before, run))})
+    console.say(f"{name}: the results are in {path.relative_to(project.root)}; commit this file")
+
+
+KeyOf = Callable[[Target, bool], str]
+"""The results of verifications: those in the repository, those of releases, local reports.
+
+verified/TARGET.yaml has one result for each kind of device, those of images with simulated packages
+apart from those of images with the vendor's packages. A run replaces only what it has checked. Each
+result has the content key of the image and the version of the checks.
+"""
+
+
+def state_keys(project: Project) -> KeyOf:
+    """The content keys by the current files of the checkout, as ``state_inputs`` has them.
+
+    A key is empty if there are no simulated packages for the target's chip.
+
+    Raises:
+        FileError: a file cannot be read, also by the function.
+    """
+    context = read_context(project)
+
+    def key_of(target: Target, simulated: bool) -> str:
+        try:
+            simulator = recipe(target) if simulated else ""
+        except UsageError:
+            return ""
+        return state_inputs(project, context, target, simulator).key
+
+    return key_of
+
+
+def state_inputs(
+    project: Project, context: Mapping[str, str], target: Target, simulator: str
+) -> KeyInputs:
+    """The inputs of an image of ``target`` by the current files of the checkout.
+
+    They are the same on every machine. The key in an image's label can differ from theirs, because
+    that one also depends on the base image of the machine. ``context`` has the files of the shared
+    build context, and ``simulator`` identifies the simulated packages.
+
+    Raises:
+        FileError: a file cannot be read.
+    """
+    folder = project.images / target.id
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    own = {
+        str(path.relative_to(folder)): read_text(path)
+        for path in paths
+        if not path.name.endswith(LEFTOVER)
+    }
+    files = context_files(own, context)
+    return KeyInputs.committed(target, files, simulator=simulator)
+
+
+# ---- everything known of a target: recorded results, releases, local reports
 
 
 class Basis(StrEnum):
     """The image that a result is about; the later ones say more about the checkout."""
 
     OLDER = "older"
-    """An image, checks or a simulated device of an earlier state."""
+    """An image or checks of an earlier state."""
     LOCAL = "local"
     """An image that was built on this machine; of which files is not known."""
     PUBLISHED = "published"
@@ -47,8 +283,8 @@ class Basis(StrEnum):
 class Result:
     """The result of the checks on one kind of device.
 
-    ``simulated`` says whether simulated packages were in the image. ``moved`` are the parts of
-    ``cannery.verify.inputs`` that are not in their present state, if ``basis`` is OLDER.
+    ``simulated`` says whether simulated packages were in the image. ``moved`` says
+    what has changed since, ``contents`` of the image or ``checks``, if ``basis`` is OLDER.
     """
 
     tested: Tested
@@ -70,7 +306,7 @@ class Result:
     @property
     def rank(self) -> tuple[bool, int, int, str]:
         """Sorts results by how much they say: failures last, else by device, image and date."""
-        device = _DEVICES.index(self.tested.device)
+        device = _DEVICE_NAMES.index(self.tested.device)
         basis = [*Basis].index(self.basis)
         return self.tested.failed > 0, device, basis, self.tested.date
 
@@ -79,11 +315,11 @@ def known_results(
     project: Project,
     targets: Iterable[Target],
     releases: Iterable[Record],
-    inputs_of: InputsOf,
+    key_of: KeyOf,
 ) -> dict[str, tuple[Result, ...]]:
     """Id to every known result of each of ``targets``.
 
-    ``inputs_of`` returns what results depend on by the checked out files.
+    ``key_of`` returns the content keys by the checked out files.
 
     Raises:
         MatrixError, FileError: as ``read_verified``.
@@ -91,28 +327,32 @@ def known_results(
     every = {target.id: target for target in targets}
     verified = read_verified(project.root, every)
     records = [*releases]
+    checks = checks_version(project)
     return {
-        name: _results(every[name], latest(records, name), own, inputs_of)
+        name: _known(every[name], latest(records, name), own, key_of, checks)
         for name, own in verified.items()
     }
 
 
-def _results(
-    target: Target, release: Record | None, verified: Iterable[Verified], inputs_of: InputsOf
+def _known(
+    target: Target,
+    release: Record | None,
+    verified: Iterable[Verified],
+    key_of: KeyOf,
+    checks: int,
 ) -> tuple[Result, ...]:
     found = []
     for each in verified:
-        now = inputs_of(target, each.simulated, DeviceKind(each.tested.device))
-        changed = moved(each.inputs, now)
-        basis = Basis.OLDER if changed else Basis.CURRENT
-        found.append(
-            Result(tested=each.tested, simulated=each.simulated, basis=basis, moved=changed)
-        )
+        same = {"contents": each.key == key_of(target, each.simulated)}
+        same["checks"] = each.checks == checks
+        moved = tuple(name for name, is_same in same.items() if not is_same)
+        basis = Basis.OLDER if moved else Basis.CURRENT
+        found.append(Result(tested=each.tested, simulated=each.simulated, basis=basis, moved=moved))
     if release:
         found += [
             Result(tested=each, simulated=release.simulated, basis=Basis.PUBLISHED)
             for each in release.verified
-            if each.device in _DEVICES and (each.passed or each.failed)
+            if each.device in _DEVICE_NAMES and (each.passed or each.failed)
         ]
     return tuple(found)
 

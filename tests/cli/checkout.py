@@ -137,7 +137,7 @@ class Checkout:
 
     def state(self) -> dict[str, str]:
         """Every file that says something, with its mode and a hash of its content."""
-        unsaid = (".cannery/editing.lock", ".cannery/cache/", ".cannery/templates/")
+        unsaid = tuple(f".cannery/{n}" for n in ("editing.lock", "locks/", "cache/", "templates/"))
         found = {}
         for folder, folders, names in os.walk(self.root):
             folders[:] = [name for name in folders if name != "__pycache__"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cannery.building.bundle.archive import Contents, pack
-from cannery.verify.verified import state_keys
+from cannery.verify.results import state_keys
 from tests.cli.checkout import Checkout
 
 MAIN = "py39-torch231-cann8t39"

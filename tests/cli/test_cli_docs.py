@@ -27,10 +27,10 @@ OWN = [each for each in ALL if each.words]
 OTHERS = [each for each in ALL if not each.words]
 PLACEHOLDERS = re.compile(r"\bID\b|\bTARGET\b|\bNAME\b|\bDIGEST\b|\$IMAGE")
 OUTSIDE = {
-    *("--resume", "--from-bundle", "--source", "--simulate", "--all"),
+    *("--from-bundle", "--source", "--simulate", "--all"),
     "--accept-eula",
 }
-"""Options whose commands need an engine, a network, or an earlier run."""
+"""Options whose commands need an engine or a network."""
 SHORT = ("list", "explain", "check", "new", "catalog", "render", "completion")
 """Commands that are run as they are written."""
 SESSIONS = {

@@ -8,15 +8,14 @@ import re
 import shlex
 import subprocess
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
 
 from cannery.common.files import write_files
-from cannery.common.model import DeviceKind
 from cannery.matrix.project import Project
-from cannery.verify.verified import Verified, inputs_now, path_of, to_text
+from cannery.verify.image_checks import checks_version
+from cannery.verify.results import Verified, path_of, state_keys, to_text
 from tests.cli.checkout import Checkout
 from tests.cli.conftest import ROOT
 from tests.unit.catalogues import BARE as NO_DEVICE
@@ -53,12 +52,10 @@ def table(checkout: Checkout, *words: str) -> tuple[dict[str, str], dict[str, st
 def keep(checkout: Checkout, target: str, **changes: object) -> None:
     """Record that an image of ``target`` passed on an NPU, of the files as they are now."""
     project = Project(root=checkout.root)
-    inputs_of = partial(inputs_now(project), project.matrix().targets[target], False)
+    key = state_keys(project)(project.matrix().targets[target], False)
     tested = [replace(each, **changes) for each in (NO_DEVICE, NPU)]  # type: ignore[arg-type]
-    results = [
-        Verified(simulated=False, inputs=inputs_of(DeviceKind(each.device)), tested=each)
-        for each in tested
-    ]
+    checks = checks_version(project)
+    results = [Verified(simulated=False, key=key, checks=checks, tested=each) for each in tested]
     write_files({path_of(checkout.root, target): to_text(results)})
 
 
@@ -268,7 +265,7 @@ def test_a_report_on_this_machine_is_part_of_the_state(checkout: Checkout) -> No
 def test_a_record_that_is_wrong(checkout: Checkout, form: str) -> None:
     write_files({path_of(checkout.root, LAST): "schema: 9\nresults: []\n"})
     result = checkout.run("list", "--format", form)
-    result.refused(3, f"verified/{LAST}.yaml:1:9: this version of cannery reads schema 2 only.")
+    result.refused(3, f"verified/{LAST}.yaml:1:9: this version of cannery reads schema 3 only.")
     checkout.run("list", "--format", "names").accepted()
 
 
@@ -278,7 +275,7 @@ def test_a_record_that_is_wrong_matters_where_its_target_is_shown(checkout: Chec
     keep(checkout, LAST)
     states, _, _ = table(checkout, "--target", LAST)
     assert states == {LAST: "verified (NPU) 2026-11-21"}
-    wrong = f"verified/{BARE}.yaml:1:9: this version of cannery reads schema 2 only."
+    wrong = f"verified/{BARE}.yaml:1:9: this version of cannery reads schema 3 only."
     both = checkout.run("list", "--target", LAST, "--target", BARE)
     both.refused(3, wrong)
     checkout.run("list", "--target", OLD).refused(9, f"{OLD}.yaml: it is a directory")

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans, shards, resuming, and what cannot be asked of them: no engine can be reached here."""
+"""Plans, shards, and what cannot be asked of them: no engine can be reached here."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
-from cannery.building.journal import Journal, Progress
 from cannery.matrix.project import Project
-from cannery.options import BuildOptions
 from tests.cli.checkout import Checkout
 
 TARGET = "py39-torch231-cann8t39"
@@ -143,16 +140,7 @@ WRONG = {
         ["each target would replace the cache of the others. Put {target} into it"],
     ),
     "an unknown condition": (["--where", "torhc=1"], ["targets have no 'torhc'."]),
-    "resuming something else": (
-        ["--resume", "--target", TARGET, "--simulate", "--shard", "1/2"],
-        ["Leave out --target, --simulate, --shard."],
-    ),
-    "resuming with more": (["--resume", "--all", "--force"], ["Leave out --all, --force."]),
-    "nothing to resume": (
-        ["--resume"],
-        ["there is no run to resume. Start one with --target or --all."],
-    ),
-    "what list does not take": (["list", "--resume"], ["unknown option '--resume'."]),
+    "what list does not take": (["list", "--force"], ["unknown option '--force'."]),
 }
 
 
@@ -163,62 +151,6 @@ def test_what_cannot_be_asked(original: Checkout, arguments: list[str], said: li
     assert original.state() == before
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 99}', '{"schema": 1}'])
-def test_a_journal_that_is_none(checkout: Checkout, text: str) -> None:
-    state = checkout.root / ".cannery"
-    state.mkdir(exist_ok=True)
-    (state / "journal.json").write_text(text, encoding="utf-8")
-    before = checkout.state()
-    checkout.run("--resume").refused(
-        9, "journal.json is not a journal of this version of build.py. Remove it"
-    )
-    assert checkout.state() == before
-
-
-def journal(checkout: Checkout, options: BuildOptions, **progress: Progress) -> Journal:
-    path = checkout.root / ".cannery" / "journal.json"
-    made = Journal(path=path, options=options, named=(*progress,))
-    for name, each in progress.items():
-        made.note(name, each)
-    return made
-
-
-def test_a_run_that_is_finished(checkout: Checkout) -> None:
-    journal(checkout, BuildOptions(), **{TARGET: Progress.DONE, SECOND: Progress.SKIPPED})
-    before = checkout.state()
-    checkout.run("--resume").accepted("nothing to resume: the last run finished")
-    assert checkout.state() == before
-
-
-def test_a_run_is_resumed_as_it_was_asked(checkout: Checkout, tmp_path: Path) -> None:
-    options = BuildOptions(simulate=True, artifacts=tmp_path)
-    journal(checkout, options, **{TARGET: Progress.DONE, SECOND: Progress.FAILED})
-    before = checkout.state()
-    result = checkout.run("--resume", "--plan")
-    result.accepted()
-    assert result.out.splitlines()[0].split()[:2] == ["build", SECOND]
-    assert TARGET not in result.out
-    checkout.run("--resume").refused(6, NO_ENGINE)
-    assert checkout.state() == before
-
-
-def test_a_target_that_is_no_more(checkout: Checkout) -> None:
-    journal(checkout, BuildOptions(artifacts=Path("/x")), gone=Progress.WAITING)
-    checkout.run("--resume").refused(2, "there is no target 'gone'.")
-
-
-def test_an_index_is_asked_for_again(checkout: Checkout) -> None:
-    address = "https://name:word@index.test/simple"
-    options = BuildOptions(simulate=True, index_url=address, artifacts=Path("/x"))
-    journal(checkout, options, **{TARGET: Progress.WAITING})
-    checkout.run("--resume").refused(
-        2, "the last run was given --index-url, whose value is never written"
-    )
-    result = checkout.run("--resume", "--plan", "--index-url", "https://index.test/simple")
-    result.accepted()
-    assert "index.test" not in (checkout.root / ".cannery" / "journal.json").read_text()
-
-
 def test_printing_needs_an_engine_to_know_the_bases(original: Checkout) -> None:
     before = original.state()
     original.run("--target", TARGET, "--simulate", "--print").refused(6, NO_ENGINE)
@@ -226,7 +158,7 @@ def test_printing_needs_an_engine_to_know_the_bases(original: Checkout) -> None:
 
 
 OPTIONS = [
-    *("--all", "--plan", "--format", "--if-changed", "--compare-with", "--print", "--resume"),
+    *("--all", "--plan", "--format", "--if-changed", "--compare-with", "--print"),
     *("--force", "--jobs", "--builder", "--cache-to", "--cache-from", "--shard"),
 ]
 

@@ -96,7 +96,7 @@ WRONG = {
     "no target": (
         ["build"],
         [
-            "no target is selected. Add the ID of one, --target, --where, --all, --resume or "  # noqa: ISC004
+            "no target is selected. Add the ID of one, --target, --where, --all or "  # noqa: ISC004
             "--from-bundle.",
         ],
     ),

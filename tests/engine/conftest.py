@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from cannery.building.journal import Journal
 from cannery.building.planning import make_plan
 from cannery.building.running import build_all
 from cannery.building.selection import Selection
@@ -61,11 +59,9 @@ def _built(project: Project, packages: PackageIndex, name: str) -> Built:
 
 
 def build_one(project: Project, target: Target, options: BuildOptions) -> None:
-    """Build one target, without writing down that this was the last run."""
+    """Build one target."""
     selection = Selection(matrix=project.matrix(), targets=(target,), named=frozenset({target.id}))
-    with tempfile.TemporaryDirectory() as folder:
-        journal = Journal(path=Path(folder) / "journal.json", options=options)
-        build_all(project, selection, options, make_plan(project, selection, options), journal)
+    build_all(project, selection, options, make_plan(project, selection, options))
 
 
 def rename_images(root: Path, names: str) -> None:

@@ -58,7 +58,7 @@ class Builder:
             "config": [docker("image", "inspect", image).encode()],
             "build cache": [cache, root / "buildkit" / "cache.db"],
             "build history": [root / "buildkit" / "history.db"],
-            "logs, journal and packages": [self.machine.clone / ".cannery"],
+            "logs and packages": [self.machine.clone / ".cannery"],
             "console": [self.said.encode()],
             "command lines": [self.commands],
             "temporary files": [self.temporary],

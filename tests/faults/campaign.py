@@ -53,7 +53,7 @@ class _Before:
     mounts: list[str]
     networks: list[str]
     containers: list[str]
-    """Those of the run that is resumed."""
+    """Those of the run that was killed."""
 
 
 @dataclass(kw_only=True)

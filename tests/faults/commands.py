@@ -29,10 +29,6 @@ def _build(_: Site) -> Words:
     return ("--target", TARGET)
 
 
-def _resume(_: Site) -> Words:
-    return ("--resume",)
-
-
 def _verify(_: Site) -> Words:
     return ("test", "--target", TARGET)
 
@@ -144,8 +140,8 @@ COMMANDS = {
     "build": Command(
         words=_build, prepare=_another_file, done=_is_built, seconds=4, share=12, builds=True
     ),
-    "resume": Command(
-        words=_resume, prepare=_killed_build, done=_is_built, seconds=3, share=5, builds=True
+    "rebuild": Command(
+        words=_build, prepare=_killed_build, done=_is_built, seconds=3, share=5, builds=True
     ),
     "verify": Command(words=_verify, prepare=_nothing, done=_is_verified, seconds=3, share=7),
     "push": Command(

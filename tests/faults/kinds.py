@@ -32,7 +32,7 @@ from tests.faults.registry_faults import (
     status,
 )
 
-IMAGE_COMMANDS = ("build", "resume", "verify", "push", "bundle")
+IMAGE_COMMANDS = ("build", "rebuild", "verify", "push", "bundle")
 """Those that use the engine."""
 REGISTRY_COMMANDS = ("push", "promote")
 ALL = (*IMAGE_COMMANDS, "promote")
@@ -83,7 +83,7 @@ KINDS: Mapping[str, Kind] = {
         share=3,
     ),
     "engine's disk full": Kind(
-        begin=full("storage", 3_000_000), commands=("build", "resume"), cause=_DISK, share=3
+        begin=full("storage", 3_000_000), commands=("build", "rebuild"), cause=_DISK, share=3
     ),
     "checkout's disk full": Kind(
         begin=full("checkout", 20_000), commands=("push", "bundle"), cause=_DISK, share=2

@@ -9,7 +9,8 @@ import pytest
 
 from cannery.matrix.project import VERIFIED, Project
 from cannery.publish.table import MARKERS, gather, inserted, table
-from cannery.verify.verified import inputs_now, path_of, read_verified
+from cannery.verify.image_checks import checks_digest, folder_of_checks
+from cannery.verify.results import path_of, read_verified, state_keys
 from tests.policy.test_policy_sources import LONGEST_FILE, ROOT, SPDX, read, sources
 
 FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("site/")]
@@ -17,7 +18,7 @@ FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("site
 
 def test_the_table_is_in_sync(project: Project) -> None:
     text = (ROOT / "docs" / "targets.md").read_bytes().decode()
-    found = gather(project, inputs_now(project))
+    found = gather(project, state_keys(project))
     wanted = inserted(text, table(found), "docs/targets.md", MARKERS)
     assert text == wanted, "run: python build.py catalog"
 
@@ -27,6 +28,17 @@ def test_every_recorded_result_is_of_a_target(project: Project) -> None:
     read_verified(ROOT, targets)
     files = {path.name for path in (ROOT / VERIFIED).glob("*")}
     assert files <= {path_of(ROOT, name).name for name in targets}
+
+
+def test_the_version_of_the_checks_was_considered(project: Project) -> None:
+    path = folder_of_checks(project) / "VERSION"
+    _, digest = path.read_text(encoding="utf-8").split()
+    changed = (
+        "The files of tests/image have changed. If a check proves something else now, add 1 to "
+        f"the number in {path}: recorded results are older then. In any case write this digest "
+        f"into its second line: {checks_digest(project)}"
+    )
+    assert digest == checks_digest(project), changed
 
 
 def test_the_files_of_the_page_were_found() -> None:

@@ -24,7 +24,7 @@ from cannery.cli import main
 from cannery.publish.cosign import PASSWORD as KEY_PASSWORD
 from cannery.registry.client import Repository
 from cannery.registry.records import read_records
-from cannery.verify.verified import read_verified
+from cannery.verify.results import read_verified
 from tests.canaries import Canary, Content, canaries, search, watching
 from tests.unit.archives import COMPRESSED, tar
 from tests.unit.changes import git
@@ -40,7 +40,7 @@ from .servers import USER, Server, between, make_authority, registry
 PLACES = [
     *("image layers and configs", "registry, with SBOM, provenance and signature"),
     *("registry's log", "bake files", "arguments of docker", "command lines of processes"),
-    *("journal", "build logs", "reports and other files of .cannery", "console"),
+    *("build logs", "reports and other files of .cannery", "console"),
     *("records of pushes", "results in verified", "catalogue"),
     *("fetched files and their records", "temporary files"),
 ]
@@ -89,7 +89,6 @@ class Site:
             "bake files": [json.dumps(file).encode() for _, file, _ in asked],
             "arguments of docker": [json.dumps(words).encode() for words, _, _ in asked],
             "command lines of processes": [self.commands],
-            "journal": [root / ".cannery" / "journal.json"],
             "build logs": [root / ".cannery" / "logs"],
             "reports and other files of .cannery": [root / ".cannery"],
             "console": [said],

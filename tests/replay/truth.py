@@ -23,7 +23,10 @@ BUILDERS = (
     *("engine/bake.py", "engine/base.py", "engine/builder.py", "engine/simulator.py"),
     *("verify/checking.py", "verify/run_checks.py", "verify/pytest_report.py"),
 )
-"""Below cannery/: what gives a build its inputs besides images/, starts it, or checks an image."""
+"""Below cannery/: what gives a build its inputs besides images/, starts it, or checks an image.
+
+Some exist only in earlier commits.
+"""
 
 
 @cache

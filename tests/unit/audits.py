@@ -11,7 +11,7 @@ from typing import Any
 
 from cannery.matrix.project import Project
 from cannery.verify.audit.contents import judge_image
-from cannery.verify.audit.found import Found, ImageConfig, parse_probe
+from cannery.verify.audit.found import ImageConfig, ImageFacts, parse_probe
 from cannery.verify.audit.result import Result
 from tests.unit.described import described_folder
 from tests.unit.matrices import CHECKOUT
@@ -104,7 +104,7 @@ def said(facts: Mapping[str, Any]) -> str:
     return f"warning: not ours\n\ncannery-probe: {json.dumps(facts)}\n"
 
 
-def found_with(**changes: Any) -> Found:
+def found_with(**changes: Any) -> ImageFacts:
     """What is found in an image that differs from TARGET's in these facts.
 
     A change of a mapping is merged into it; None removes a key.
@@ -127,7 +127,7 @@ def dists(**versions: str | None) -> dict[str, Any]:
     }
 
 
-def results(found: Found, config: ImageConfig = FOREIGN, chip: str = "") -> dict[str, Result]:
+def results(found: ImageFacts, config: ImageConfig = FOREIGN, chip: str = "") -> dict[str, Result]:
     """Name of each check that is no pass to its result."""
     every = judge_image(found, config, COMPAT, KNOWN, chip)
     return {each.check: each for each in every if each.standing not in ("passed", "note")}

@@ -11,8 +11,7 @@ from cannery.common.model import Target
 from cannery.publish.policy import Trial
 from cannery.publish.table import Entry
 from cannery.registry.records import LayerRecord, PlatformImage, Record, Tested, latest
-from cannery.verify.results import known_results
-from cannery.verify.verified import Verified, path_of, to_text
+from cannery.verify.results import Verified, known_results, path_of, to_text
 from tests.unit.matrices import Checkout
 from tests.unit.publications import record, sha
 
@@ -33,14 +32,10 @@ CURRENT_KEY = sha("c")
 """The content key of every image of the files that are checked out."""
 
 
-def verify(
-    checkout: Checkout, *tested: Tested, contents: str = CURRENT_KEY, name: str = "full"
-) -> None:
+def verify(checkout: Checkout, *tested: Tested, key: str = CURRENT_KEY, name: str = "full") -> None:
     """Record results of images of a target; simulated ones for results on a simulated device."""
     simulated = any(each.device == "simulated" for each in tested)
-    every = [
-        Verified(simulated=simulated, inputs={"contents": contents}, tested=each) for each in tested
-    ]
+    every = [Verified(simulated=simulated, key=key, checks=0, tested=each) for each in tested]
     write_files({path_of(checkout.project.root, name): to_text(every)})
 
 
@@ -66,15 +61,15 @@ def release(target: Target, **changes: Any) -> Record:
     return replace(usual, **changes)
 
 
-def inputs_of(*_: object) -> dict[str, str]:
-    """What results depend on now, of any target."""
-    return {"contents": CURRENT_KEY}
+def key_of(*_: object) -> str:
+    """The content key of any target's image."""
+    return CURRENT_KEY
 
 
 def entry(checkout: Checkout, *records: Record, name: str = "full") -> Entry:
     """The entry of one target of the checkout, after ``records`` were published."""
     targets = checkout.matrix.targets
-    results = known_results(checkout.project, targets.values(), records, inputs_of)
+    results = known_results(checkout.project, targets.values(), records, key_of)
     return Entry(
         target=targets[name],
         record=latest(records, name),

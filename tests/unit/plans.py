@@ -53,10 +53,10 @@ PLAN = Plan(
         ),
     ),
     shard="1/2",
-    elsewhere=("six",),
+    other_shards=("six",),
     change=Change(
         component="torch",
-        anew={"one": ("wheels-torch",)},
-        stays={"one": ("toolkit",), "two-is-long": ("toolkit",)},
+        rebuilt={"one": ("wheels-torch",)},
+        kept={"one": ("toolkit",), "two-is-long": ("toolkit",)},
     ),
 )

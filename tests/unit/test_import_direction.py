@@ -27,6 +27,7 @@ TOUCHING = {
     "building.bundle.build",
     "building.failure_report",
     "building.git",
+    "building.locks",
     "common.clock",
     "common.console",
     "common.files",
@@ -48,7 +49,6 @@ TOUCHING = {
     "verify.auditing",
     "verify.probe.probe",
     "verify.probe.run_check",
-    "verify.probing",
     "verify.run_checks",
 }
 WORLD = {

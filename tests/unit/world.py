@@ -13,7 +13,6 @@ import pytest
 
 from cannery.building import assembly, planning
 from cannery.building import running as building
-from cannery.building.journal import Journal, Progress, read_journal
 from cannery.building.planning import Planned, make_plan
 from cannery.building.running import build_all
 from cannery.building.selection import Selection
@@ -30,9 +29,8 @@ from cannery.image.render import Renderer
 from cannery.options import BuildOptions
 from cannery.publish import pushable
 from cannery.verify import devices
-from cannery.verify.checking import ImageChecks
 from cannery.verify.image_checks import checks_digest
-from cannery.verify.run_checks import Subject
+from cannery.verify.run_checks import ImageChecks, Subject
 from cannery.verify.verification import DeviceRun, Verification
 from tests.unit.matrices import DIGEST, Checkout, edited, make_checkout
 from tests.unit.verifications import PASSED
@@ -63,10 +61,6 @@ class World:
     number: int = 0
     forgotten: list[str] = field(default_factory=list)
     """The builders whose cache has lost the results of the steps that install CANN."""
-
-    @property
-    def journal(self) -> Path:
-        return self.checkout.project.state / "journal.json"
 
     @property
     def names(self) -> set[str]:
@@ -145,20 +139,7 @@ class World:
     ) -> None:
         selection, options = self.selection(names, named), self.options(**more)
         planned = make_plan(self.checkout.project, selection, options)
-        journal = Journal(path=self.journal, options=options)
-        build_all(self.checkout.project, selection, options, planned, journal)
-
-    def resume(self, **more: Any) -> list[str]:
-        """Go on, and return what was still to do."""
-        earlier = read_journal(self.journal)
-        left = [name for name, entry in earlier.entries.items() if not entry.finished]
-        selection, options = self.selection(left), self.options(**more)
-        planned = make_plan(self.checkout.project, selection, options, earlier=earlier)
-        build_all(self.checkout.project, selection, options, planned, earlier)
-        return left
-
-    def progress(self) -> dict[str, Progress]:
-        return {name: each.progress for name, each in read_journal(self.journal).entries.items()}
+        build_all(self.checkout.project, selection, options, planned)
 
     def forget(self) -> None:
         self.baked.clear()

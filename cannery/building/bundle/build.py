@@ -28,7 +28,6 @@ from cannery.building.bundle.pack import (
     copy_tree,
     with_addresses,
 )
-from cannery.building.journal import Journal
 from cannery.building.planning import make_plan
 from cannery.building.ready import bases
 from cannery.building.running import build_all
@@ -54,7 +53,7 @@ from cannery.engine.simulator import simulated
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
 from cannery.registry.oci import digest_of
-from cannery.verify.verified import state_keys
+from cannery.verify.results import state_keys
 
 _LARGEST = 8 << 20
 """The maximum size of a document in an archive, in bytes."""
@@ -189,7 +188,7 @@ class _Archive:
 
 
 def build_from_bundle(
-    project: Project, selection: Selection, options: BuildOptions, bundle: Path, journal: Journal
+    project: Project, selection: Selection, options: BuildOptions, bundle: Path
 ) -> None:
     """Build and check the targets of ``selection`` that ``bundle`` has.
 
@@ -218,7 +217,7 @@ def build_from_bundle(
         )
         try:
             planned = make_plan(project, selection, options)
-            build_all(project, selection, options, planned, journal)
+            build_all(project, selection, options, planned)
         except CanneryError as error:
             if gateway.asked:
                 raise with_addresses({"": error}, gateway.asked) from error

@@ -32,7 +32,7 @@ from cannery.lock.lock_file import read_lock
 from cannery.lock.requirements import wheel_platform
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
-from cannery.verify.verified import state_keys
+from cannery.verify.results import state_keys
 
 ARTIFACTS = "artifacts"
 CHECKOUT = "checkout"

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.version import InvalidVersion, Version
 
 from cannery.common.cann import CannRelease
 from cannery.common.model import MACHINE_OF
 from cannery.common.specifiers import normal_name, parse_requirement
 from cannery.compat.facts import Compat
-from cannery.verify.audit.cann import Cann
-from cannery.verify.audit.found import Found, ImageConfig
-from cannery.verify.audit.inherited import judge_inherited
+from cannery.image.environment import CONSTRAINT_VARIABLES
+from cannery.verify.audit.found import Cann, ImageConfig, ImageFacts, Origin
 from cannery.verify.audit.result import Result, Standing, broken, passed
 from cannery.verify.audit.versions import judge_versions
 
@@ -24,7 +27,7 @@ _TAG_CHIP = re.compile(r"(?:^|[-_.:/])(910b|a3|310p|910c|950|a5)(?:[-_.]|$)", re
 
 
 def judge_image(
-    found: Found,
+    found: ImageFacts,
     config: ImageConfig,
     compat: Compat,
     known: Mapping[str, CannRelease],
@@ -42,7 +45,7 @@ def judge_image(
 
 
 def _judge_contents(
-    found: Found, config: ImageConfig, compat: Compat, chip: str
+    found: ImageFacts, config: ImageConfig, compat: Compat, chip: str
 ) -> Iterator[Result]:
     """The checks of what is in the image; ``chip`` is the one that it must be for, if known."""
     yield from _architecture(found, config)
@@ -50,13 +53,13 @@ def _judge_contents(
     yield from _interpreters(found)
     yield from _triton(found)
     if found.cann:
-        yield from _environment(found, found.cann)
+        yield from _cann_environment(found, found.cann)
         yield from _kernels(found.cann, config, chip)
         yield from _python_needs(found, compat)
         yield from _programs(found)
 
 
-def _architecture(found: Found, config: ImageConfig) -> Iterator[Result]:
+def _architecture(found: ImageFacts, config: ImageConfig) -> Iterator[Result]:
     machine = MACHINE_OF.get(config.architecture, config.architecture)
     arches = found.cann.arches if found.cann else ()
     if arches and machine not in arches:
@@ -67,7 +70,7 @@ def _architecture(found: Found, config: ImageConfig) -> Iterator[Result]:
         )
 
 
-def _driver(found: Found) -> Iterator[Result]:
+def _driver(found: ImageFacts) -> Iterator[Result]:
     if found.driver:
         named = ", ".join(found.driver[:3]) + (" ..." if len(found.driver) > 3 else "")
         yield broken(
@@ -81,7 +84,7 @@ def _driver(found: Found) -> Iterator[Result]:
         yield passed("driver/baked-in", text)
 
 
-def _interpreters(found: Found) -> Iterator[Result]:
+def _interpreters(found: ImageFacts) -> Iterator[Result]:
     if found.pythons and not {"torch-npu", "mindspore"} & found.versions.keys():
         path, packages = next(iter(found.pythons.items()))
         yield broken(
@@ -91,7 +94,7 @@ def _interpreters(found: Found) -> Iterator[Result]:
         )
 
 
-def _triton(found: Found) -> Iterator[Result]:
+def _triton(found: ImageFacts) -> Iterator[Result]:
     if not {"triton", "triton-ascend"} <= found.versions.keys():
         return
     foreign = found.triton.get("triton", 0)
@@ -109,7 +112,7 @@ def _triton(found: Found) -> Iterator[Result]:
         yield passed("packages/triton", text)
 
 
-def _environment(found: Found, cann: Cann) -> Iterator[Result]:
+def _cann_environment(found: ImageFacts, cann: Cann) -> Iterator[Result]:
     missing = [name for name in _NEEDED if "/Ascend" not in found.environment.get(name, "")]
     missing = [name for name in missing if cann.folder not in found.environment.get(name, "")]
     if not missing:
@@ -159,7 +162,7 @@ def _kernels(cann: Cann, config: ImageConfig, chip: str) -> Iterator[Result]:
         yield passed("kernels/chip", text)
 
 
-def _python_needs(found: Found, compat: Compat) -> Iterator[Result]:
+def _python_needs(found: ImageFacts, compat: Compat) -> Iterator[Result]:
     """The packages that CANN's own Python parts import."""
     if found.by_shell or not found.python:
         return
@@ -186,7 +189,7 @@ def _python_needs(found: Found, compat: Compat) -> Iterator[Result]:
         yield passed("cann/python-packages", text)
 
 
-def _programs(found: Found) -> Iterator[Result]:
+def _programs(found: ImageFacts) -> Iterator[Result]:
     for name, each in found.cann_programs.items():
         what = "atc, CANN's compiler of models," if name == "atc" else f"CANN's module {name}"
         if each.code == 0:
@@ -205,3 +208,134 @@ def _programs(found: Found) -> Iterator[Result]:
 
 def _capital(text: str) -> str:
     return text if text.startswith("atc") else text[:1].upper() + text[1:]
+
+
+_COMPILED_FOR_EACH_OTHER = ("torch", "torch-npu", "mindspore")
+_INSTALL_AGAIN = "Remove from the Dockerfile what replaces it, or build FROM another image."
+
+
+def judge_inherited(found: ImageFacts, config: ImageConfig) -> Iterator[Result]:
+    """The checks of what an image of cannery's, or one made from it, must still have."""
+    if config.origin is Origin.FOREIGN:
+        return
+    record = found.own_record
+    if not record:
+        yield Result(
+            check="inherited/record",
+            standing=Standing.NOT_OURS,
+            text=f"The labels name target {config.label('target')}, but its record is not in the "
+            "image, so nothing can be compared with it.",
+        )
+        return
+    yield from _frameworks(found, record)
+    yield from _constraints(found, record)
+    yield from _guard(found, record)
+    yield from _inherited_environment(found, record)
+    yield _interpreter(found, record)
+
+
+def _frameworks(found: ImageFacts, record: Mapping[str, Any]) -> Iterator[Result]:
+    wheels = {str(name): str(version) for name, version in dict(record.get("wheels", {})).items()}
+    for name in _COMPILED_FOR_EACH_OTHER:
+        own = wheels.get(name, "")
+        if not own:
+            continue
+        now = found.versions.get(name, "")
+        if now.partition("+")[0] == own.partition("+")[0]:
+            text = f"{name} {own} is still the one of the image."
+            yield passed(f"inherited/{name}", text)
+        else:
+            what = f"{name} {now} has replaced {name} {own}" if now else f"{name} {own} was removed"
+            yield broken(
+                f"inherited/{name}",
+                f"{what}, which CANN and the other packages of the image were built for.",
+                _INSTALL_AGAIN,
+            )
+
+
+def _constraints(found: ImageFacts, record: Mapping[str, Any]) -> Iterator[Result]:
+    changed = []
+    held = [str(each) for each in record.get("held", ())]
+    for text in held:
+        try:
+            wanted = Requirement(text)
+        except InvalidRequirement:
+            continue
+        now = found.versions.get(normal_name(wanted.name), "")
+        if not now:
+            changed.append(f"{text} is not installed")
+        elif not _fits(wanted, now):
+            changed.append(f"{text} is {now} now")
+    if changed:
+        yield broken(
+            "inherited/constraints",
+            f"Versions that the image holds have changed: {'; '.join(changed)}.",
+            "Install with PIP_CONSTRAINT set, as the image sets it.",
+        )
+    else:
+        text = f"All {len(held)} versions that the image holds are kept."
+        yield passed("inherited/constraints", text)
+
+
+def _fits(wanted: Requirement, version: str) -> bool:
+    try:
+        return wanted.specifier.contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def _guard(found: ImageFacts, record: Mapping[str, Any]) -> Iterator[Result]:
+    lost = [n for n, path in CONSTRAINT_VARIABLES.items() if found.environment.get(n) != path]
+    if lost:
+        yield Result(
+            check="inherited/guard",
+            standing=Standing.NOTE,
+            text=f"{' and '.join(lost)} is not set any more, so a later pip install may replace "
+            "torch.",
+            fix="Leave out what unsets it at the end of the Dockerfile.",
+        )
+        return
+    lines = {line.partition("  # ")[0].strip() for line in found.constraints.splitlines()}
+    if gone := [each for each in record.get("held", ()) if each not in lines]:
+        yield broken(
+            "inherited/guard",
+            f"The file of constraints lacks {', '.join(gone)}.",
+            "Restore it; unset PIP_CONSTRAINT for the one command that must go against it.",
+        )
+    else:
+        text = "pip and uv still read the constraints of the image."
+        yield passed("inherited/guard", text)
+
+
+def _inherited_environment(found: ImageFacts, record: Mapping[str, Any]) -> Iterator[Result]:
+    wrong = []
+    for name, value in dict(record.get("environment", {})).items():
+        now = found.environment.get(name)
+        folders = str(value).split(":") if name.endswith("PATH") and ":" in str(value) else []
+        if folders:
+            gone = [each for each in folders if each not in (now or "").split(":")]
+            wrong += [f"{name} lacks {', '.join(gone[:3])}"] if gone else []
+        elif now != value:
+            wrong.append(f"{name} is {now!r} and was {value!r}" if now else f"{name} is not set")
+    if wrong:
+        more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        yield broken(
+            "inherited/environment",
+            f"The environment of CANN has changed: {'; '.join(wrong[:3])}{more}.",
+            "Extend variables, as in ENV PATH=/opt/mine/bin:$PATH, and do not replace them.",
+        )
+    else:
+        text = "The environment of CANN is unchanged."
+        yield passed("inherited/environment", text)
+
+
+def _interpreter(found: ImageFacts, record: Mapping[str, Any]) -> Result:
+    minor = ".".join(str(record.get("components", {}).get("python", "")).split(".")[:2])
+    if found.python.startswith(f"{minor}."):
+        text = f"python3 is still the Python {minor} of the image."
+        return passed("inherited/python", text)
+    return broken(
+        "inherited/python",
+        f"python3 is {found.interpreter} ({found.python}), and the image's is Python {minor}.",
+        "Put the folder of the other Python behind the image's in PATH.",
+    )

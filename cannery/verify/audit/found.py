@@ -3,14 +3,124 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from cannery.common.cann import Layout
+from cannery.common.cann_version import CannVersion
+from cannery.common.model import MACHINE_OF
 from cannery.common.outside import one_line, parse_json, printable, whole_number
-from cannery.verify.audit.cann import Cann, cann_of
+
+_CFG = re.compile(r":([^:\]]+)\]")
+"""The release in a line of version.cfg: runtime_running_version=[7.6.T13.0.B094:8.0.T63]."""
+
+_OPERATOR_PARTS = ("ops_math", "ops_nn", "ops_cv", "ops_transformer")
+"""Folders of share/info in the newer layout, whose kernels have no other file in every release."""
+
+_OPERATORS = re.compile(r"ascend[0-9]\w*")
+_CHIPS = {"ascend910_93": "a3"}
+"""Folder of kernels to chip, where the chip is not the rest of the folder's name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cann:
+    """The CANN of an image. Versions are as installed, and empty where nothing says one.
+
+    ``folder`` is the one that the environment names, else the first; ``homes`` are all of them.
+    ``chips`` are those that there are operator kernels for; ``set_env`` are the vendor's scripts
+    that set its variables; ``stand_ins`` are the simulated packages.
+    """
+
+    folder: str
+    homes: tuple[str, ...]
+    layout: Layout
+    toolkit: str
+    kernels: str
+    nnal: str
+    arches: tuple[str, ...]
+    operators: tuple[str, ...]
+    set_env: tuple[str, ...]
+    stand_ins: tuple[str, ...]
+
+    @property
+    def chips(self) -> tuple[str, ...]:
+        return tuple(chip_of(each) for each in self.operators)
+
+
+def chip_of(operators: str) -> str:
+    """The chip whose kernels are in the folder ``operators``, as ascend910_93 for a3."""
+    return _CHIPS.get(operators, operators.removeprefix("ascend"))
+
+
+def cann_of(found: Mapping[str, Any], environment: Mapping[str, str]) -> Cann | None:
+    """The CANN in what the probe has found below "ascend"; None if there is none."""
+    homes = {str(real): [*map(str, names)] for real, names in dict(found.get("homes", {})).items()}
+    infos = {str(path): dict(values) for path, values in dict(found.get("infos", {})).items()}
+    toolkits = [home for home in homes if _version(_below(infos, home), ("toolkit", "nnae", ""))]
+    if not toolkits:
+        return None
+    named = environment.get("ASCEND_HOME_PATH") or environment.get("ASCEND_TOOLKIT_HOME") or ""
+    home = next((each for each in toolkits if named in (each, *homes[each])), toolkits[0])
+    own = _below(infos, home)
+    arches = {values.get("arch") or values.get("platform") or "" for values in own.values()}
+    is_new = re.fullmatch(r"cann(-.*)?", posixpath.basename(home)) is not None
+    return Cann(
+        folder=home,
+        homes=tuple(toolkits),
+        layout=Layout.CANN if is_new else Layout.ASCEND_TOOLKIT,
+        toolkit=_version(own, ("toolkit", "nnae", "")),
+        kernels=_version(own, ("kernels", "ops", "opp_kernel", *_OPERATOR_PARTS)),
+        nnal=_nnal({p: v for p, v in infos.items() if "/nnal/" in p}),
+        arches=tuple(sorted(arches & {*MACHINE_OF.values()})),
+        operators=tuple(filter(_OPERATORS.fullmatch, map(str, found.get("operators", ())))),
+        set_env=tuple(map(str, found.get("set_env", ()))),
+        stand_ins=tuple(map(str, found.get("simulated", ()))),
+    )
+
+
+def _below(infos: Mapping[str, dict[str, str]], home: str) -> dict[str, dict[str, str]]:
+    return {path: values for path, values in infos.items() if path.startswith(home + "/")}
+
+
+def _nnal(infos: Mapping[str, Mapping[str, str]]) -> str:
+    """The release of NNAL, which not every file of it names; its folder does."""
+    folders = (posixpath.basename(posixpath.dirname(path)) for path in infos)
+    named = (_release({"version": folder}) for folder in folders)
+    return _version(infos, ("nnal", "")) or next(filter(None, named), "")
+
+
+def _version(infos: Mapping[str, Mapping[str, str]], packages: Iterable[str]) -> str:
+    """The release of the first of ``packages`` that a file names; "" is any file's release."""
+    for package in packages:
+        for path, values in infos.items():
+            name, folder = posixpath.basename(path), posixpath.basename(posixpath.dirname(path))
+            own = not package and name in ("version.info", "version.cfg")
+            own = own or name == f"ascend_{package}_install.info"
+            own = own or (name, folder) == ("version.info", package)
+            if own and (release := _release(values)):
+                return release
+    return ""
+
+
+def _release(values: Mapping[str, str]) -> str:
+    """The release in one file; internal versions, as 7.6.0.1.220, are none."""
+    folder = str(values.get("version_dir", "")).removeprefix("cann-")
+    named = [folder, values.get("ascend-cann-atb", ""), values.get("version", "")]
+    named += [match[1] for value in values.values() if (match := _CFG.search(str(value)))]
+    for text in map(str, named):
+        # Some files have small letters, as 8.0.rc2.
+        release = re.sub(r"\brc(?=[0-9])", "RC", text)
+        try:
+            CannVersion.parse(release)
+        except ValueError:
+            continue
+        return release
+    return ""
+
 
 LABELS = "io.cannery."
 """The beginning of the names of cannery's own labels."""
@@ -137,7 +247,7 @@ class User:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class ImageFacts:
     """The facts. What the probe could not tell is empty, and ``failed`` says why.
 
     ``versions`` maps normalized names of Python packages to versions, and ``twice`` those that
@@ -172,7 +282,7 @@ class Found:
     by_shell: bool = False
 
 
-def parse_probe(said: str) -> Found:
+def parse_probe(said: str) -> ImageFacts:
     """The facts in ``said``, all that the probe and whatever else in the image has printed.
 
     Raises:
@@ -188,7 +298,7 @@ def parse_probe(said: str) -> Found:
     raise ValueError(f"the probe printed no facts; its last words: {told[-1] if told else '-'}")
 
 
-def _from_json(text: str) -> Found:
+def _from_json(text: str) -> ImageFacts:
     try:
         facts = _on_lines(parse_json(text, most=_LARGEST))
         form = facts["probe"]
@@ -227,7 +337,7 @@ class _Reading:
             self.failed[name] = f"unreadable: {error}"
             return reader(empty)
 
-    def found(self) -> Found:
+    def found(self) -> ImageFacts:
         environment = self.read("environment", _texts, {})
         dists = self.read("distributions", _distributions, {})
         python = self.read("python", _texts, {})
@@ -255,7 +365,7 @@ class _Reading:
             "own_record": self.read("own_record", _record, {}),
             "constraints": self.read("constraints", str, ""),
         }
-        return Found(**facts, failed=self.failed)
+        return ImageFacts(**facts, failed=self.failed)
 
 
 def _record(value: Any) -> dict[str, Any]:
@@ -297,7 +407,7 @@ def _home(path: str) -> str:
     return path.rpartition("/")[0].rpartition("/")[0]
 
 
-def _from_shell(lines: list[str]) -> Found:
+def _from_shell(lines: list[str]) -> ImageFacts:
     """The facts of an image without Python, from its shell."""
     told = [line.removeprefix(_SHELL_MARK).partition("\t")[::2] for line in lines]
     single = dict(told)
@@ -323,7 +433,7 @@ def _from_shell(lines: list[str]) -> Found:
         homes.setdefault(_home(path), []).append(_home(name))
     operators = {value.rpartition("/")[2]: "" for key, value in told if key == "operators"}
     uid = single.get("uid", "")
-    return Found(
+    return ImageFacts(
         machine=single.get("machine", ""),
         os={name.lower(): value for name, value in pairs("os").items()},
         uid=whole_number(uid) or 0,

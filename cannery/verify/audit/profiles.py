@@ -11,7 +11,7 @@ from pathlib import Path
 from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean
 from cannery.common.outside import whole_number
 from cannery.common.yaml_reader import Section, read_yaml
-from cannery.verify.audit.found import Found, ImageConfig, User
+from cannery.verify.audit.found import ImageConfig, ImageFacts, User
 from cannery.verify.audit.result import Result, Standing
 
 OWN_FILE = Path(__file__).with_name("profiles.yaml")
@@ -142,7 +142,7 @@ def select_profiles(names: Iterable[str], known: Profiles) -> tuple[Profile, ...
     return tuple(known[name] for name in wanted)
 
 
-def judge_profile(profile: Profile, found: Found, config: ImageConfig) -> Iterator[Result]:
+def judge_profile(profile: Profile, found: ImageFacts, config: ImageConfig) -> Iterator[Result]:
     """One result for each thing that ``profile`` asks for."""
     yield from _environment(profile, found)
     yield from _entrypoint(profile, config)
@@ -188,7 +188,7 @@ def _result(
     )
 
 
-def _environment(profile: Profile, found: Found) -> Iterator[Result]:
+def _environment(profile: Profile, found: ImageFacts) -> Iterator[Result]:
     if profile.environment and found.cann:
         good = bool(found.environment.get("ASCEND_HOME_PATH"))
         text = "CANN's variables are in ENV." if good else "CANN's variables are not in ENV."
@@ -230,7 +230,7 @@ def _user_result(profile: Profile, wanted: WantedUser, users: Iterable[User]) ->
     return _result(profile, name, text[:1].upper() + text[1:] + ".", good=not wrong, fix=fix)
 
 
-def _run_as(profile: Profile, found: Found, config: ImageConfig) -> Result:
+def _run_as(profile: Profile, found: ImageFacts, config: ImageConfig) -> Result:
     wanted, own = profile.run_as, config.user.partition(":")[0] or "root"
     names = {str(each.uid): each.name for each in found.users} | {"0": "root"}
     own = names.get(own, own)

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from cannery.common.columns import columns
 from cannery.common.model import MACHINE_OF
 from cannery.common.outside import json_text, printable
-from cannery.verify.audit.found import Found, ImageConfig, Origin
+from cannery.verify.audit.found import ImageConfig, ImageFacts, Origin
 from cannery.verify.audit.result import Audit, Result, Standing
 
 _SHOWN = (Standing.BROKEN, Standing.UNKNOWN, Standing.NOT_OURS, Standing.NOTE)
@@ -142,7 +142,7 @@ _COMPONENTS = {
 _VERSIONS = ("triton", "triton-ascend", "vllm", "vllm-ascend", "transformers", "numpy")
 
 
-def describe(found: Found, config: ImageConfig) -> dict[str, str]:
+def describe(found: ImageFacts, config: ImageConfig) -> dict[str, str]:
     """What the image is, for people, in the order of a report."""
     cann = found.cann
     what = {
@@ -176,7 +176,7 @@ def _origin(config: ImageConfig) -> str:
     return f"made from target {target} of cannery, with {len(steps)} more steps"
 
 
-def record_of(found: Found, config: ImageConfig) -> dict[str, Any]:
+def record_of(found: ImageFacts, config: ImageConfig) -> dict[str, Any]:
     """The record with which the image tests compare the image.
 
     That of a cannery image is in it, and is what it, and images made from it, must have; that of

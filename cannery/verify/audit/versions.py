@@ -21,8 +21,7 @@ from cannery.compat.facts import Compat
 from cannery.compat.finding import Finding, Verdict
 from cannery.compat.nearest import nearest
 from cannery.compat.rules import judge
-from cannery.verify.audit.cann import Cann
-from cannery.verify.audit.found import Found, ImageConfig
+from cannery.verify.audit.found import Cann, ImageConfig, ImageFacts
 from cannery.verify.audit.result import NOT_ASCEND, Result, Standing, broken
 
 _STANDINGS = {
@@ -40,7 +39,7 @@ _FRAMEWORKS = ("torch-npu", "mindspore")
 
 
 def judge_versions(
-    found: Found,
+    found: ImageFacts,
     config: ImageConfig,
     compat: Compat,
     known: Mapping[str, CannRelease],
@@ -87,14 +86,14 @@ def _some_cann(compat: Compat) -> Cann:
     )
 
 
-def _nothing_ascend(found: Found) -> Result:
+def _nothing_ascend(found: ImageFacts) -> Result:
     text = "There is neither CANN nor torch_npu nor MindSpore in the image."
     if found.by_shell:
         text = "There is no Python and no CANN in the image."
     return Result(check=NOT_ASCEND, standing=Standing.NOT_OURS, text=text)
 
 
-def _twice(found: Found) -> Iterator[Result]:
+def _twice(found: ImageFacts) -> Iterator[Result]:
     for name in ("torch", "torch-npu", "mindspore"):
         if len({*found.twice.get(name, ())}) > 1:
             versions = " and ".join(found.twice[name])
@@ -110,7 +109,7 @@ def _twice(found: Found) -> Iterator[Result]:
         yield broken("compat/torch", text, "Install torch again, with pip's --force-reinstall.")
 
 
-def _is_about(finding: Finding, found: Found) -> bool:
+def _is_about(finding: Finding, found: ImageFacts) -> bool:
     """Whether ``finding`` is about what an image shows, and not about how matrix.yaml has it."""
     if finding.component in ("base", "driver") or finding.place[-1:] == ("file",):
         return False
@@ -166,7 +165,7 @@ _FULL = 3
 
 
 def _as_target(
-    found: Found,
+    found: ImageFacts,
     config: ImageConfig,
     cann: Cann,
     compat: Compat,
@@ -205,7 +204,7 @@ def _as_target(
     )
 
 
-def _wheel(found: Found, package: str) -> VendorWheel | None:
+def _wheel(found: ImageFacts, package: str) -> VendorWheel | None:
     """A wheel that ``package`` may have been installed from; None if it is not installed."""
     if not (version := found.versions.get(package)):
         return None
@@ -213,7 +212,7 @@ def _wheel(found: Found, package: str) -> VendorWheel | None:
     return VendorWheel(version=version, file=file, origin="")
 
 
-def _base(found: Found) -> Base:
+def _base(found: ImageFacts) -> Base:
     named = re.fullmatch(r"glibc ([0-9]+\.[0-9]+)", found.libc, re.ASCII)
     glibc = named[1] if named else ""
     return Base(name="image", image="", suite="", glibc=glibc, distribution=_SYSTEM)
@@ -235,14 +234,14 @@ def _release(
     )
 
 
-def _python_of(found: Found) -> Python:
+def _python_of(found: ImageFacts) -> Python:
     """The interpreter that ``python3`` starts, with an archive that no rule is about."""
     version = found.python or "0.0.0"
     archives = dict.fromkeys(MACHINE_OF.values(), _ARCHIVE)
     return Python(name=version, version=version, source=PythonSource.STANDALONE, archives=archives)
 
 
-def _torch_npu_version(found: Found, compat: Compat) -> str:
+def _torch_npu_version(found: ImageFacts, compat: Compat) -> str:
     """The torch_npu of the image; without a local part, unless a row names it with that part."""
     text = found.versions.get("torch-npu", "")
     return text if any(row.torch_npu == text for row in compat.pairings) else _public(text)
@@ -257,7 +256,7 @@ def _public(text: str) -> str:
     return version.public if len(version.release) >= _FULL else ""
 
 
-def _requirements(found: Found, compat: Compat) -> Iterator[str]:
+def _requirements(found: ImageFacts, compat: Compat) -> Iterator[str]:
     """Each installed package that some row is about, as a requirement for its version.
 
     Without those for which a target has keys of their own, which its other fields name.
@@ -271,7 +270,7 @@ def _requirements(found: Found, compat: Compat) -> Iterator[str]:
     return (f"{name}=={version}" for name, version in _installed(found, {n: n for n in others}))
 
 
-def _installed(found: Found, packages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _installed(found: ImageFacts, packages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Those of ``packages``, name to package, that are installed, with their versions."""
     for name, package in packages.items():
         with suppress(InvalidVersion):

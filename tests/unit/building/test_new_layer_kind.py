@@ -57,7 +57,7 @@ print(json.dumps({
     "order": [layer.name for layer in layers["full"]][-2:],
     "shared": [each.layer.name for each in shared(layers)],
     "cost": len(target_cost("full", layers["full"]).costs) == len(layers["full"]),
-    "change": change_of("base", targets, layers).anew["full"],
+    "change": change_of("base", targets, layers).rebuilt["full"],
 }))
 """
 

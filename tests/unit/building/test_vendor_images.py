@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from cannery.building import running, vendor_images
-from cannery.building.journal import Journal
 from cannery.building.planning import make_plan
 from cannery.building.running import build_all
 from cannery.building.vendor_images import with_images
@@ -65,8 +64,7 @@ class Vendor:
         provided = Provided(folder=options.artifacts, failures=failures)
         selection = replace(selection, provided=provided)
         planned = make_plan(project, selection, options)
-        journal = Journal(path=self.world.journal, options=options)
-        build_all(project, selection, options, planned, journal)
+        build_all(project, selection, options, planned)
 
 
 @pytest.fixture

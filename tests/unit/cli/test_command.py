@@ -23,8 +23,7 @@ class Made(OptionSet):
     number: int | None = option("n", default=None, flags=("-n", "--no"))
     loud: bool = option("loud", default=False, conflicts=("soft", "name"))
     soft: bool = option("soft", default=True, flags=("--hard",))
-    deep: str = option("deep", default="", needs="loud", with_resume=True)
-    resume: bool = option("go on", default=False, with_resume=True)
+    deep: str = option("deep", default="", needs="loud")
     inner: int = 7
 
 
@@ -46,7 +45,7 @@ def test_a_field_says_what_it_takes() -> None:
     assert "inner" not in found
     assert [each.name for each in found.values() if each.required] == ["name"]
     assert (found["place"].kind, found["tags"].kind, found["number"].kind) == (Path, str, int)
-    assert (found["tags"].repeated, found["number"].optional) == (True, True)
+    assert (found["tags"].repeated, found["number"].repeated) == (True, False)
     assert (found["number"].flags, found["number"].label) == (("-n", "--no"), "--no")
     assert found["place"].flags == ("--place",)
 
@@ -60,14 +59,10 @@ def test_a_declaration_in_other_words() -> None:
 def test_what_goes_together() -> None:
     assert said({"name": "x", "place": Path("/x"), "tags": ["a"]}) == []
     assert said({"loud": True, "deep": "x"}) == []
-    assert said({"resume": True, "deep": "x", "loud": True}) != []
 
 
 def test_what_does_not_go_together_is_said_at_once() -> None:
-    assert said({"deep": "x", "resume": True, "soft": False, "number": 3}) == [
-        "--deep needs --loud.",
-        "--resume continues the last run with the options of that run. Leave out --hard, --no.",
-    ]
+    assert said({"deep": "x"}) == ["--deep needs --loud."]
     assert said({"loud": True, "soft": False, "name": "x"}) == [
         "--loud and --hard cannot be combined. Leave one of them out.",
         "--loud and --name cannot be combined. Leave one of them out.",
@@ -76,5 +71,5 @@ def test_what_does_not_go_together_is_said_at_once() -> None:
 
 @pytest.mark.parametrize(("given", "wrong"), [({"tags": ["a"]}, False), ({"number": 1}, True)])
 def test_one_of_several_is_needed(given: dict[str, Any], wrong: bool) -> None:
-    problems = ["no target is selected. Add --name, --tags or --resume."] if wrong else []
-    assert said(given, "name", "tags", "resume") == problems
+    problems = ["no target is selected. Add --name, --tags or --place."] if wrong else []
+    assert said(given, "name", "tags", "place") == problems

@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from cannery import cli
-from cannery.building import journal
-from cannery.building.journal import Journal, read_journal
 from cannery.cli import cmd_build, commands
-from cannery.cli.cmd_build import SelectionOptions, ShownOptions, resumed
+from cannery.cli.cmd_build import SelectionOptions, ShownOptions
 from cannery.cli.cmd_new import TypedNewOptions
 from cannery.cli.cmd_run import RunOptions
 from cannery.cli.command import Command
@@ -264,7 +262,6 @@ class WithColour(BuildOptions):
         default="red",
         metavar="NAME",
         choices=("red", "blue"),
-        remembered=True,
     )
 
 
@@ -274,41 +271,14 @@ def coloured(monkeypatch: pytest.MonkeyPatch) -> None:
     own = cmd_build.COMMAND
     kinds = tuple(WithColour if each is BuildOptions else each for each in own.options)
     monkeypatch.setattr(cmd_build, "COMMAND", replace(own, options=kinds))
-    monkeypatch.setattr(journal, "BuildOptions", WithColour)
 
 
 @pytest.mark.usefixtures("coloured")
-def test_a_new_option_is_known_everywhere(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_new_option_is_known_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
     assert "made up, for a test (default: red)" in text(capsys, "build", "--help")
     assert "Did you mean 'blue'?" in refused("build", "--all", "--colour", "bleu")[0]
     options = read(WithColour, parse(["build", "--all", "--colour", "blue"])[1], PROJECT)
-    path = tmp_path / "journal.json"
-    Journal(path=path, options=options).keep()
-    earlier = read_journal(path).options
-    assert earlier == options
-    assert isinstance(earlier, WithColour)
-    assert earlier.colour == "blue"
-    assert refused("build", "--resume", "--colour", "red") == [
-        "--resume continues the last run with the options of that run. Leave out --colour."
-    ]
-
-
-# ---- what --resume takes of the last run
-
-
-def test_options_that_are_given_again_win() -> None:
-    last = BuildOptions(check_jobs=2, simulate=True)
-    found = resumed(last, (), {"check_jobs": 3, "cache_to": ["z"], "foreign": 1})
-    assert found == replace(last, check_jobs=3, cache_to=("z",))
-
-
-def test_a_secret_is_to_be_given_again() -> None:
-    with pytest.raises(UsageError, match=r"was given --index-url, .* Add --index-url\."):
-        resumed(BuildOptions(), ("index_url",), {"check_jobs": 2})
-    found = resumed(BuildOptions(), ("index_url",), {"index_url": "https://x.test"})
-    assert found.index_url == "https://x.test"
+    assert options.colour == "blue"
 
 
 # ---- adding a command

@@ -82,17 +82,17 @@ def test_what_a_change_makes_anew(checkout: Checkout, component: str, names: lis
     full, bare = checkout.target("full"), checkout.target("bare")
     found = {each.id: [*layers(checkout, each).values()] for each in (full, bare)}
     change = change_of(component, [full, bare], found)
-    assert [*change.anew["full"]] == names
+    assert [*change.rebuilt["full"]] == names
     for name in ("full", "bare"):
-        both = {*change.anew.get(name, ()), *change.stays[name]}
+        both = {*change.rebuilt.get(name, ()), *change.kept[name]}
         assert both == {layer.name for layer in found[name]}
-    assert ("bare" in change.anew) == (component in bare.components or component == "cann")
+    assert ("bare" in change.rebuilt) == (component in bare.components or component == "cann")
 
 
 def test_the_build_base_makes_everything(checkout: Checkout) -> None:
     full = checkout.target()
     change = change_of("build_base", [full], {"full": [*layers(checkout, full).values()]})
-    assert change.stays == {"full": ()}
+    assert change.kept == {"full": ()}
 
 
 def test_a_component_that_nothing_has(checkout: Checkout) -> None:

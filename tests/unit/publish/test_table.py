@@ -89,7 +89,7 @@ def test_a_release_and_a_trial_are_named_below_the_summary(checkout: Checkout) -
 def test_where_it_was_verified(
     checkout: Checkout, tested: list[records.Tested], contents: str, said: str
 ) -> None:
-    verify(checkout, *tested, contents=contents)
+    verify(checkout, *tested, key=contents)
     assert cells(table([entry(checkout)]))[2] == said
 
 

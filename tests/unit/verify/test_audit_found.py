@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from cannery.common.cann import Layout
-from cannery.verify.audit.cann import Cann, cann_of, chip_of
 from cannery.verify.audit.contents import judge_image
-from cannery.verify.audit.found import Attempt, config_of, parse_probe
+from cannery.verify.audit.found import Attempt, Cann, cann_of, chip_of, config_of, parse_probe
 from cannery.verify.audit.reports import describe, record_of
 from tests.unit.audits import (
     COMPAT,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from cannery.verify.audit.contents import judge_inherited
 from cannery.verify.audit.found import Origin, config_of
-from cannery.verify.audit.inherited import judge_inherited
 from cannery.verify.audit.result import Standing
 from tests.unit.audits import DERIVED, FOREIGN, OURS, TARGET, dists, found_with
 

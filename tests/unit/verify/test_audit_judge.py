@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from cannery.verify.audit.contents import judge_image
-from cannery.verify.audit.found import Found, ImageConfig, parse_probe
+from cannery.verify.audit.found import ImageConfig, ImageFacts, parse_probe
 from cannery.verify.audit.result import Standing
 from tests.unit.audits import (
     COMPAT,
@@ -28,7 +28,7 @@ NO_ENV = dict.fromkeys(
 SOURCED = {"/root/.bashrc": ["source /usr/local/Ascend/ascend-toolkit/set_env.sh"]}
 
 
-def standings(found: Found, config: ImageConfig = FOREIGN, chip: str = "") -> dict[str, str]:
+def standings(found: ImageFacts, config: ImageConfig = FOREIGN, chip: str = "") -> dict[str, str]:
     return {name: str(each.standing) for name, each in results(found, config, chip).items()}
 
 

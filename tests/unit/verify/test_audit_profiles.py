@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import UsageError
-from cannery.verify.audit.found import Found, ImageConfig, User
+from cannery.verify.audit.found import ImageConfig, ImageFacts, User
 from cannery.verify.audit.profiles import (
     OWN_FILE,
     judge_profile,
@@ -23,7 +23,9 @@ OWN = read_profiles(OWN_FILE)
 FULL = {"bash": "/bin/bash", "sh": "/bin/sh", "python3": "/usr/bin/python3"}
 
 
-def missing(name: str, config: ImageConfig = OURS, found: Found | None = None) -> dict[str, str]:
+def missing(
+    name: str, config: ImageConfig = OURS, found: ImageFacts | None = None
+) -> dict[str, str]:
     """What the profile ``name`` finds wrong, with the standing of each."""
     every = judge_profile(OWN[name], found or found_with(), config)
     return {
@@ -91,7 +93,7 @@ def test_sshd_where_asked() -> None:
 
 
 def test_an_image_without_a_shell_and_without_env() -> None:
-    assert missing("docker", FOREIGN, Found()) == {"sh": "broken"}
+    assert missing("docker", FOREIGN, ImageFacts()) == {"sh": "broken"}
     found = found_with(environment={"ASCEND_HOME_PATH": None})
     assert missing("docker", FOREIGN, found) == {"environment": "broken"}
 

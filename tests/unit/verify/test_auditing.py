@@ -17,12 +17,11 @@ from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import RunSpec, simulated_device
 from cannery.engine import containers
 from cannery.verify import auditing, devices
-from cannery.verify.audit.found import Found, ImageConfig
+from cannery.verify.audit.found import ImageConfig, ImageFacts
 from cannery.verify.audit.own_checks import OwnCheck, Ran
 from cannery.verify.audit.profiles import OWN_FILE, read_profiles
 from cannery.verify.audit.result import Audit, Result, Standing
-from cannery.verify.auditing import Request, audit
-from cannery.verify.probing import NoFactsError
+from cannery.verify.auditing import NoFactsError, Request, audit
 from cannery.verify.verification import Check
 from tests.unit.audits import DERIVED, FOREIGN, OURS, PROJECT, dists, found_with
 
@@ -35,7 +34,7 @@ PASSED = Check(name="torch/test_torch.py::test_a", title="a", outcome="passed", 
 class Machine:
     """An engine with one image."""
 
-    def __init__(self, config: ImageConfig, found: Found | Exception) -> None:
+    def __init__(self, config: ImageConfig, found: ImageFacts | Exception) -> None:
         self.config, self.found = config, found
         self.pytest: list[tuple[str, list[str], dict[str, Any]]] = []
         self.ran: list[str] = []
@@ -50,7 +49,7 @@ class Machine:
             raise self.fails
         yield f"container-{spec.kind}"
 
-    def probe(self, _: str) -> Found:
+    def probe(self, _: str) -> ImageFacts:
         if isinstance(self.found, Exception):
             raise self.found
         return self.found
@@ -79,7 +78,7 @@ class Machine:
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine(OURS, found_with())
     monkeypatch.setattr(containers, "container", made.container)
-    monkeypatch.setattr(auditing, "look_without_running", lambda _: Found())
+    monkeypatch.setattr(auditing, "look_without_running", lambda _: ImageFacts())
     monkeypatch.setattr(auditing, "read_config", lambda _: made.config)
     monkeypatch.setattr(auditing, "hardware", lambda *_: "a machine")
     monkeypatch.setattr(auditing, "image_tests_in", made.pytest_in)

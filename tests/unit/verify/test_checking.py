@@ -15,7 +15,7 @@ from cannery.common.errors import VerificationError
 from cannery.common.model import DeviceKind, Target
 from cannery.deploy.run_spec import RunSpec, no_device, simulated_device
 from cannery.matrix.project import Project
-from cannery.verify import checking
+from cannery.verify import run_checks
 from cannery.verify.results import report_path, report_text
 from cannery.verify.run_checks import Subject
 from cannery.verify.verification import Check, DeviceRun, Verification
@@ -48,8 +48,8 @@ class Image:
         self.signs = signs
         self.asked: list[Subject] = []
         self.checks: tuple[Check, ...] = (PASSED,)
-        monkeypatch.setattr(checking, "verify", self.verify)
-        monkeypatch.setattr(checking, "stand_ins", lambda *_: self.signs)
+        monkeypatch.setattr(run_checks, "verify", self.verify)
+        monkeypatch.setattr(run_checks, "stand_ins", lambda *_: self.signs)
 
     def verify(
         self, _: Project, subject: Subject, specs: Sequence[RunSpec], **__: Any
@@ -66,11 +66,11 @@ class Image:
 
 
 def run(project: Project, target: Target, name: str, *specs: RunSpec) -> None:
-    checking.check(
+    run_checks.check(
         project,
         Subject(target=target, image="sha256:1", name=name),
         [no_device(), *specs],
-        checking.ImageChecks(),
+        run_checks.ImageChecks(),
     )
 
 
@@ -149,8 +149,8 @@ def test_a_report_on_some_components_replaces_no_full_one(
     run(project, target, "cannery:full")
     before = report_text(project, "cannery:full")
     subject = Subject(target=target, image="sha256:2", name="cannery:full")
-    options = checking.ImageChecks(only=["os"])
-    checking.check(project, subject, [no_device()], options)
+    options = run_checks.ImageChecks(only=["os"])
+    run_checks.check(project, subject, [no_device()], options)
     assert report_text(project, "cannery:full") == before
     apart = report_path(project, target, "cannery:full", simulated=False, only=["os"])
     assert json.loads(apart.read_text("utf-8"))["image_id"] == "sha256:2"

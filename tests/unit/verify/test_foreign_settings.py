@@ -18,7 +18,7 @@ from cannery.deploy.run_spec import no_device
 from cannery.engine import containers
 from cannery.engine.images import LocalImage
 from cannery.matrix.project import Project
-from cannery.verify import checking
+from cannery.verify import run_checks
 from cannery.verify.results import report_text
 from cannery.verify.run_checks import Subject, checks_in
 from cannery.verify.verification import Verification
@@ -188,7 +188,7 @@ def test_too_few_checks_are_accepted_nowhere(
         yield "c1"
 
     monkeypatch.setattr(containers, "container", container)
-    monkeypatch.setattr(checking, "stand_ins", lambda *_: ())
+    monkeypatch.setattr(run_checks, "stand_ins", lambda *_: ())
     write(project.root / "tests" / "image" / "os" / "test_os.py", "def test_good():\n    pass\n")
     target = load(project.root.parent).targets["full"]
     subject = Subject(target=target, image="sha256:1", name=NAME)
@@ -196,8 +196,8 @@ def test_too_few_checks_are_accepted_nowhere(
     recorded: list[Verification] = []
 
     def check() -> None:
-        options = checking.ImageChecks(record=recorded.append)
-        checking.check(project, subject, [no_device()], options)
+        options = run_checks.ImageChecks(record=recorded.append)
+        run_checks.check(project, subject, [no_device()], options)
 
     check()
     assert local_state(project, target, NAME, images).passed == {"none"}

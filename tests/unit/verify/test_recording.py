@@ -13,13 +13,21 @@ from pathlib import Path
 import pytest
 
 from cannery.building.plan import Action
-from cannery.common.errors import MatrixError, VerificationError
+from cannery.common.errors import FileError, MatrixError, VerificationError
 from cannery.common.files import write_files
 from cannery.common.model import DeviceKind, Target
 from cannery.image.content_key import KeyInputs
-from cannery.verify import verified
-from cannery.verify.results import Basis, Result, known_results
-from cannery.verify.verified import Verified, inputs_now, path_of, read_verified, record, state_keys
+from cannery.verify import results as verify_results
+from cannery.verify.results import (
+    Basis,
+    Result,
+    Verified,
+    known_results,
+    path_of,
+    read_verified,
+    record,
+    state_keys,
+)
 from tests.unit.verifications import NOT_RUN, REPORT
 from tests.unit.world import BOTH, World, make_world
 
@@ -42,7 +50,7 @@ def results(world: World) -> list[Result]:
     """The results of ``full``."""
     project = world.checkout.project
     targets = project.matrix().targets.values()
-    return [*known_results(project, targets, (), inputs_now(project))["full"]]
+    return [*known_results(project, targets, (), state_keys(project))["full"]]
 
 
 def test_nothing_is_recorded_without_being_asked_for(world: World) -> None:
@@ -57,10 +65,10 @@ def test_a_run_records_what_its_results_depend_on(world: World) -> None:
     assert (found.simulated, tested.device, tested.date) == (False, "none", "2026-11-21")
     assert (tested.passed, tested.failed, tested.not_run) == (1, 0, 0)
     target = world.checkout.matrix.targets["full"]
-    assert found.inputs == inputs_now(world.checkout.project)(target, False, DeviceKind.NONE)
-    assert [*found.inputs] == ["contents", "doctor", "checks"]
+    assert found.key == state_keys(world.checkout.project)(target, False)
+    assert found.checks == 0
     assert [each.basis for each in results(world)] == [Basis.CURRENT]
-    assert len({each.inputs["contents"] for [each] in recorded(world).values()}) == 2
+    assert len({each.key for [each] in recorded(world).values()}) == 2
 
 
 def test_a_result_is_older_once_a_file_of_the_target_has_changed(world: World) -> None:
@@ -72,6 +80,21 @@ def test_a_result_is_older_once_a_file_of_the_target_has_changed(world: World) -
     write_files({folder / "full" / "target.json": before + "\n"})
     [found] = results(world)
     assert (found.basis, found.moved) == (Basis.OLDER, ("contents",))
+
+
+def test_a_result_is_older_with_another_version_of_the_checks(world: World) -> None:
+    world.run(record=True)
+    folder = world.checkout.project.root / "tests" / "image"
+    write_files({folder / "conftest.py": "# another text of the same version\n"})
+    assert [each.basis for each in results(world)] == [Basis.CURRENT]
+    write_files({folder / "VERSION": "1\n"})
+    [found] = results(world)
+    assert (found.basis, found.moved) == (Basis.OLDER, ("checks",))
+    world.run(record=True)
+    assert [each.basis for each in results(world)] == [Basis.CURRENT]
+    write_files({folder / "VERSION": "one\n"})
+    with pytest.raises(FileError, match=r"VERSION does not begin with a number\. Write"):
+        results(world)
 
 
 def test_an_image_that_was_verified_is_checked_again(world: World) -> None:
@@ -97,12 +120,12 @@ def test_a_failure_is_recorded_as_one(world: World) -> None:
 
 def test_a_file_that_is_wrong_stops_a_run_before_anything_is_built(world: World) -> None:
     path = path_of(world.checkout.project.root, "bare")
-    write_files({path: "schema: 2\nresults: none\n"})
+    write_files({path: "schema: 3\nresults: none\n"})
     with pytest.raises(MatrixError, match=r"verified/bare\.yaml:2:10"):
         world.run(record=True)
     assert (world.baked, world.checked) == ([], [])
     world.run()
-    assert path.read_text(encoding="utf-8") == "schema: 2\nresults: none\n"
+    assert path.read_text(encoding="utf-8") == "schema: 3\nresults: none\n"
 
 
 def test_a_simulated_run_leaves_the_results_of_real_packages_alone(world: World) -> None:
@@ -120,7 +143,6 @@ def test_a_simulated_run_leaves_the_results_of_real_packages_alone(world: World)
 def test_a_target_without_simulated_packages_has_no_key_of_a_simulated_image(world: World) -> None:
     target = replace(world.checkout.matrix.targets["full"], chip="310b")
     assert state_keys(world.checkout.project)(target, True) == ""
-    assert inputs_now(world.checkout.project)(target, True, DeviceKind.NONE) == {}
 
 
 def test_the_results_of_runs_at_once_are_all_kept(
@@ -131,7 +153,7 @@ def test_the_results_of_runs_at_once_are_all_kept(
         time.sleep(0.2)
         return found
 
-    monkeypatch.setattr(verified, "read_verified", slowly)
+    monkeypatch.setattr(verify_results, "read_verified", slowly)
     project = world.checkout.project
     target = world.checkout.matrix.targets["full"]
     keep = partial(record, project, target, image=image_of(target))

@@ -7,10 +7,18 @@ from dataclasses import replace
 import pytest
 
 from cannery.common.files import write_files
-from cannery.common.model import DeviceKind, Target
+from cannery.common.model import Target
 from cannery.registry import records
-from cannery.verify.results import Basis, Result, known_results, phrase, verdicts
-from cannery.verify.verified import Verified, path_of, to_text
+from cannery.verify.results import (
+    Basis,
+    Result,
+    Verified,
+    known_results,
+    path_of,
+    phrase,
+    to_text,
+    verdicts,
+)
 from tests.unit.catalogues import BARE, NPU, SIMULATED, release
 from tests.unit.matrices import Checkout
 from tests.unit.publications import sha
@@ -30,24 +38,23 @@ def results(
     """Those of the target ``full``, whose simulated images have the contents NOW."""
     write_files({path_of(checkout.project.root, "full"): to_text(verified)})
 
-    def inputs_of(_: Target, simulated: bool, kind: DeviceKind) -> dict[str, str]:
-        checks = sha("2") if kind is DeviceKind.SIMULATED else sha("3")
-        return {"contents": NOW if simulated else sha("8"), "checks": checks}
+    def key_of(_: Target, simulated: bool) -> str:
+        return NOW if simulated else sha("8")
 
     targets = checkout.matrix.targets.values()
-    found = known_results(checkout.project, targets, releases, inputs_of)
+    found = known_results(checkout.project, targets, releases, key_of)
     assert found["bare"] == ()
     return found["full"]
 
 
-def test_a_result_is_older_once_a_part_has_moved(checkout: Checkout) -> None:
+def test_a_result_is_older_once_its_image_or_checks_have_changed(checkout: Checkout) -> None:
     verified = [
-        Verified(simulated=False, inputs={"contents": NOW}, tested=NPU),
-        Verified(simulated=True, inputs={"contents": NOW, "checks": sha("3")}, tested=BARE),
-        Verified(simulated=True, inputs={"contents": NOW, "checks": sha("1")}, tested=SIMULATED),
+        Verified(simulated=False, key=NOW, checks=1, tested=NPU),
+        Verified(simulated=True, key=NOW, checks=0, tested=BARE),
+        Verified(simulated=True, key=NOW, checks=1, tested=SIMULATED),
     ]
     assert results(checkout, verified=verified) == (
-        replace(result(NPU, Basis.OLDER), moved=("contents",)),
+        replace(result(NPU, Basis.OLDER), moved=("contents", "checks")),
         result(BARE, simulated=True),
         replace(result(SIMULATED, Basis.OLDER, simulated=True), moved=("checks",)),
     )
@@ -96,8 +103,8 @@ def test_the_results_that_say_most(known: list[Result], best: list[Result]) -> N
         (result(NPU), "verified (NPU) 2026-11-21"),
         (result(BARE, Basis.PUBLISHED), "verified (no device) 2026-11-21, published image"),
         (
-            replace(result(SIMULATED, Basis.OLDER, simulated=True), moved=("doctor", "checks")),
-            "verified (simulated device) 2026-11-21, older state (doctor, checks)",
+            replace(result(SIMULATED, Basis.OLDER, simulated=True), moved=("contents", "checks")),
+            "verified (simulated device) 2026-11-21, older state (contents, checks)",
         ),
         (
             result(FAILED, simulated=True),

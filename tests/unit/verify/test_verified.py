@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cannery.common.errors import FileError, MatrixError
 from cannery.common.files import write_files
 from cannery.registry import records
-from cannery.verify.verified import Verified, path_of, read_verified, to_text, updated
+from cannery.verify.results import Verified, path_of, read_verified, to_text, updated
 from tests.unit.publications import sha
 
 BARE = records.Tested(
@@ -26,13 +26,8 @@ SIMULATED = replace(BARE, device="simulated", passed=21, failed=0, not_run=29)
 NPU = replace(SIMULATED, device="npu", hardware="aarch64, 8 x 910B3, driver 24.1.rc3")
 
 
-def inputs(simulated: bool) -> dict[str, str]:
-    own = {"contents": sha("1"), "doctor": sha("2"), "checks": sha("3")}
-    return {**own, "device": sha("4")} if simulated else own
-
-
 ALL = tuple(
-    Verified(simulated=simulated, inputs=inputs(simulated), tested=tested)
+    Verified(simulated=simulated, key=sha("1"), checks=3, tested=tested)
     for simulated, tested in ((False, BARE), (False, NPU), (True, BARE), (True, SIMULATED))
 )
 TEXT = to_text(ALL)
@@ -55,7 +50,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_the_text_is_for_people_too() -> None:
     assert to_text(ALL[3:]) == (
         "# Written by 'python build.py build --record'. Do not edit.\n"
-        "schema: 2\n"
+        "schema: 3\n"
         "results:\n"
         "- image: simulated\n"
         "  device: simulated\n"
@@ -64,11 +59,8 @@ def test_the_text_is_for_people_too() -> None:
         "  passed: 21\n"
         "  failed: 0\n"
         "  not_run: 29\n"
-        "  inputs:\n"
-        f"    contents: {sha('1')}\n"
-        f"    doctor: {sha('2')}\n"
-        f"    checks: {sha('3')}\n"
-        f"    device: {sha('4')}\n"
+        f"  key: {sha('1')}\n"
+        "  checks: 3\n"
     )
 
 
@@ -85,16 +77,16 @@ def test_any_result_survives(
 ) -> None:
     root = tmp_path_factory.mktemp("root")
     tested = replace(BARE, hardware=hardware, passed=passed, failed=failed)
-    every = (Verified(simulated=sim, inputs=inputs(sim), tested=tested),)
+    every = (Verified(simulated=sim, key=sha("1"), checks=3, tested=tested),)
     write(root, to_text(every))
     assert read(root) == every
 
 
 def test_a_run_replaces_the_results_on_its_devices_only() -> None:
-    later = replace(ALL[3], inputs={"contents": sha("2")}, tested=replace(SIMULATED, failed=3))
+    later = replace(ALL[3], key=sha("2"), tested=replace(SIMULATED, failed=3))
     assert updated(ALL, [later]) == (*ALL[:3], later)
     assert updated((), [later]) == (later,)
-    bare = replace(ALL[0], inputs={"contents": sha("2")})
+    bare = replace(ALL[0], key=sha("2"))
     assert updated(ALL, [bare]) == (bare, *ALL[1:])
 
 
@@ -116,8 +108,8 @@ SPOILT = {
     "no YAML": ("{", ["full.yaml:2:1: this is not YAML"]),
     "a list": ("- a\n", ["full.yaml:1:1: verified/full.yaml must be a mapping"]),
     "empty": ("", ["verified/full.yaml:1:1: the file is empty."]),
-    "another schema": (spoilt("schema: 2", "schema: 1"), ["2:9: this version of cannery reads"]),
-    "no schema": (spoilt("schema: 2\n", ""), ["2:1: verified/full.yaml has no 'schema'"]),
+    "another schema": (spoilt("schema: 3", "schema: 2"), ["2:9: this version of cannery reads"]),
+    "no schema": (spoilt("schema: 3\n", ""), ["2:1: verified/full.yaml has no 'schema'"]),
     "an unknown image": (
         spoilt("image: simulated", "image: simulatd"),
         [":4:10: there is no kind"],
@@ -134,13 +126,12 @@ SPOILT = {
         spoilt("image: simulated", "image: vendor"),
         [":5:11: an image with Huawei's packages is not checked on device simulated."],
     ),
-    "no contents": (spoilt(f"    contents: {KEY}\n", ""), [":12:5: an item of 'results'"]),
-    "half a hash": (spoilt(KEY, KEY[:30]), [":12:15: invalid contents 'sha256:1111"]),
-    "no inputs": (
-        to_text(ALL[3:]).partition("  inputs:")[0],
+    "half a hash": (spoilt(KEY, KEY[:30]), [":11:8: invalid key 'sha256:1111"]),
+    "no key": (
+        spoilt(f"  key: {KEY}\n", ""),
         [":4:3: an item of 'results' in verified/full.yaml"],
     ),
-    "an unknown part": (spoilt("doctor:", "docter:"), [":13:5: unknown key 'docter'"]),
+    "a hash of the checks": (spoilt("checks: 3", f"checks: {KEY}"), [":12:11: invalid checks"]),
     "a date": (spoilt("'2026-11-21'", "2026-13-21"), [":6:9: invalid date '2026-13-21'."]),
     "counts": (
         spoilt("passed: 21\n  failed: 0", "passed: many\n  failed: -1"),
@@ -150,10 +141,10 @@ SPOILT = {
     "an unknown field": (spoilt("not_run", "notrun"), [":10:3: unknown key 'notrun'"]),
     "twice": (
         to_text(ALL[3:]) + to_text(ALL[3:]).partition("results:\n")[2],
-        [":17:11: this image and device have a result already. Remove one."],
+        [":14:11: this image and device have a result already. Remove one."],
     ),
-    "a result that is text": ("schema: 2\nresults: [a]\n", [":2:11: an item of 'results'"]),
-    "results that are text": ("schema: 2\nresults: all\n", [":2:10: 'results' in"]),
+    "a result that is text": ("schema: 3\nresults: [a]\n", [":2:11: an item of 'results'"]),
+    "results that are text": ("schema: 3\nresults: all\n", [":2:10: 'results' in"]),
 }
 
 

@@ -13,7 +13,7 @@ from cannery.common.errors import EngineError, Span
 from cannery.common.process import run_within
 from cannery.engine import client
 from cannery.verify.audit.own_checks import OwnCheck
-from cannery.verify.probing import NoFactsError, probe, read_config, run_check
+from cannery.verify.auditing import NoFactsError, probe, read_config, run_check
 from tests.unit.audits import FACTS, said
 
 CHECK = OwnCheck(
