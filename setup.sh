@@ -31,6 +31,7 @@ TEXT
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 venv="$root/.venv"
+settings="$root/cannery.toml"
 state=/run/cannery
 engine_log=/var/log/cannery-dockerd.log
 
@@ -167,7 +168,6 @@ PYTHON
 
 # build.py then makes bases with tools/standin-base, while the software device is compiled.
 allow_stand_ins() {
-  local settings="$root/cannery.toml"
   install_mmdebstrap
   if [ ! -e "$settings" ]; then
     say "Docker Hub cannot be reached: cannery.toml allows stand-ins for Debian's images"
@@ -177,7 +177,7 @@ allow_stand_ins() {
 [stand-ins]
 "docker.io/library/debian" = "tools/standin-base"
 TEXT
-  elif ! grep -q '^\[stand-ins\]' "$settings"; then
+  else
     say "Docker Hub cannot be reached, and cannery.toml allows no stand-ins for Debian's images"
   fi
 }
@@ -296,7 +296,7 @@ ensure_venv &
 installing=$!
 trap 'kill "$installing" 2>/dev/null || true' EXIT
 if [ -z "$only_venv" ]; then
-  reaches_hub &
+  { grep -qs '^\[stand-ins\]' "$settings" || reaches_hub; } &
   asking=$!
   ensure_engine
   ensure_emulation
