@@ -65,9 +65,6 @@ _LOST = "no active sessions"
 """What BuildKit says where a step that several targets share asks for a secret just as that target
 ends whose session it asks."""
 
-_OLD_RELEASES = 'Acquire::Check-Valid-Until "false";\n'
-"""Debian's lists of updates are valid for a week, and a bundle is to be of use for longer."""
-
 _LOGINS_ARE_HERE = 'Dir::Etc::netrc "/run/secrets/apt";\n'
 
 Heard = Callable[[str, Event, tuple[int, int]], None]
@@ -119,18 +116,16 @@ def bake(
     return failures
 
 
-def apt_settings(builds: Iterable[ImageBuild], source: PackageIndex, folder: Path) -> Path | None:
+def apt_settings(builds: Iterable[ImageBuild], folder: Path) -> Path | None:
     """A file of apt's settings for ``builds``, which is made in ``folder``; None without any.
 
     apt reads it a second time for logins, and leaves out all but those: in its settings they are
     in comments.
     """
-    text = _OLD_RELEASES if source.gateway else ""
     logins = {line for build in builds for line in build.apt_logins.splitlines()}
-    if logins:
-        text += _LOGINS_ARE_HERE + "".join(f"// {line}\n" for line in sorted(logins))
-    if not text:
+    if not logins:
         return None
+    text = _LOGINS_ARE_HERE + "".join(f"// {line}\n" for line in sorted(logins))
     path = folder / "apt.conf"
     path.touch(mode=0o600)
     path.write_text(text, encoding="utf-8")
@@ -187,7 +182,7 @@ class _BakeCall:
         index = settings.source.index_url
         with tempfile.TemporaryDirectory(prefix="cannery-bake-") as folder:
             file, metadata = Path(folder) / "bake.json", Path(folder) / "metadata.json"
-            apt = apt_settings(self.builds, settings.source, Path(folder))
+            apt = apt_settings(self.builds, Path(folder))
             text = bake_file(
                 self.builds, settings.caches, ca=settings.source.ca, index=bool(index), apt=apt
             )
@@ -322,7 +317,7 @@ def _write_stage(
     index = source.index_url
     with tempfile.TemporaryDirectory(prefix="cannery-bake-") as inputs:
         file = Path(inputs) / "bake.json"
-        apt = apt_settings([build], source, Path(inputs))
+        apt = apt_settings([build], Path(inputs))
         text = stage_file(build, (stage, folder), ca=source.ca, index=bool(index), apt=apt)
         file.write_text(text, encoding="utf-8")
         argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]

@@ -95,12 +95,12 @@ def base_names(base: Base, architecture: str) -> tuple[str, ...]:
     return (tag,) if base.is_pinned else (base.image, tag)
 
 
-def expected_base(base: Base, architecture: str, images: Images, notes: Notes | None) -> FoundBase:
+def expected_base(base: Base, architecture: str, images: Images, notes: Notes) -> FoundBase:
     """What ``Bases.find`` is expected to find, without asking any registry.
 
-    ``images`` are the local ones among ``base_names``. Without ``notes`` no registry will be asked.
+    ``images`` are the local ones among ``base_names``.
     """
-    known = notes.known(base, architecture) if notes and not base.snapshot else None
+    known = None if base.snapshot else notes.known(base, architecture)
     if known and known.origin is Origin.REGISTRY:
         return known
     named = FoundBase(reference=base.image, identity=base.image, origin=Origin.REGISTRY)
@@ -128,14 +128,12 @@ def _is_for(architecture: str, image: LocalImage | None) -> bool:
 class Bases:
     """Finds bases for what ``builder`` builds, each once, and writes down what it has found.
 
-    ``ca`` is a file of certificates to trust. With ``offline`` no registry is asked, and the bases
-    are those that a bundle has brought.
+    ``ca`` is a file of certificates to trust.
     """
 
     builder: Builder
     notes: Notes
     ca: Path | None = None
-    offline: bool = False
     _found: dict[tuple[str, str], FoundBase] = field(default_factory=dict)
     _silent: dict[str, str] = field(default_factory=dict)
     """Registry to why it cannot be reached."""
@@ -149,13 +147,10 @@ class Bases:
         """
         key = (base.image, architecture)
         if key not in self._found:
-            if self.offline:
-                self._found[key] = _brought(base, architecture)
-            else:
-                self._found[key] = self._of_registry(base, architecture) or _stand_in(
-                    base, architecture, self._why(base)
-                )
-                self.notes.keep(base, architecture, self._found[key])
+            self._found[key] = self._of_registry(base, architecture) or _stand_in(
+                base, architecture, self._why(base)
+            )
+            self.notes.keep(base, architecture, self._found[key])
         return self._found[key]
 
     def _of_registry(self, base: Base, architecture: str) -> FoundBase | None:
@@ -244,19 +239,6 @@ def _looked_up(base: Base, reference: str, architecture: str, ca: Path | None) -
 
 def _references(base: Base) -> tuple[str, ...]:
     return (*base.mirrors, base.image)
-
-
-def _brought(base: Base, architecture: str) -> FoundBase:
-    """The image that a bundle has brought.
-
-    Raises:
-        EngineError: it is not there.
-    """
-    tag = base.bootstrap_tag(architecture)
-    images = local_images([tag])
-    if found := local_base(base, architecture, images):
-        return found
-    raise EngineError(f"the bundle has not brought {tag}, which is base {base.name}.")
 
 
 def _stand_in(base: Base, architecture: str, why: str) -> FoundBase:
