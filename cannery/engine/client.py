@@ -18,7 +18,6 @@ import docker.errors
 import requests
 
 from cannery.common.errors import EngineError, Problem
-from cannery.common.process import run
 
 _DEFAULT = "unix:///var/run/docker.sock"
 _ADDRESS = re.compile(r"\b(?:unix|tcp|https?)://[^\s\"']+")
@@ -283,4 +282,3 @@ def remove_name(reference: str) -> None:
     """Remove the name ``reference``, but not other names of the same image."""
     with suppress(docker.errors.APIError, requests.RequestException):
         connect().images.remove(reference)
-

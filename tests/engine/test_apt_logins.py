@@ -18,7 +18,6 @@ from cannery.engine.bake import BakeSettings, bake
 from cannery.engine.base import building_architecture
 from cannery.engine.bootstrap import logins_of
 from cannery.engine.builder import find_builder
-from cannery.engine.client import bridge_address
 from cannery.image.bake_file import Caches, ImageBuild
 from tests.canaries import Content, canaries, search, watching
 from tests.unit.engine.test_base_mirrors import BASE
@@ -60,6 +59,13 @@ def _built(folder: Path, base: str, mirror: str, login: str) -> str:
     return image
 
 
+def _bridge_address() -> str:
+    """The address of this machine on the engine's bridge, where the steps of a build reach it."""
+    form = "{{range .IPAM.Config}}{{.Gateway}}{{end}}"
+    said = _output("docker", "network", "inspect", "bridge", "--format", form)
+    return said.decode().strip()
+
+
 def _output(*words: str) -> bytes:
     return subprocess.run(words, capture_output=True, check=True).stdout
 
@@ -80,7 +86,7 @@ def test_the_login_of_a_mirror_is_used_and_left_nowhere(tmp_path: Path) -> None:
 
     said = io.StringIO()
     with (
-        answering(Mirror, host=bridge_address()) as address,
+        answering(Mirror, host=_bridge_address()) as address,
         redirect_stderr(said),
         redirect_stdout(said),
         watching() as watched,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from cannery.common.errors import (
     some_of,
 )
 from cannery.common.files import temporary_folder
+from cannery.common.model import Target
 from cannery.common.references import image_tag
 from cannery.engine.simulator import simulated
 from cannery.matrix.project import Project
@@ -46,7 +48,7 @@ def build_from_bundle(
         what = f"{bundle} has Huawei's packages and no simulated ones."
         raise UsageError(Problem(what=what, fix="Leave out --simulate."))
     _require_same(project, selection, contents, bundle)
-    _restore_simulator(project, folder, selection, bundle)
+    restore_simulator(project, folder, selection.targets, bundle)
     tags = [image_tag(name, simulate=contents.simulate) for name in contents.targets]
     options = replace(
         options,
@@ -95,11 +97,16 @@ def _require_same(project: Project, selection: Selection, contents: Contents, bu
         )
 
 
-def _restore_simulator(
-    project: Project, folder: Path, selection: Selection, bundle: Path
+def restore_simulator(
+    project: Project, folder: Path, targets: Iterable[Target], bundle: Path
 ) -> None:
-    """Put the simulated packages of the targets where a build looks for them."""
-    for target in selection.targets:
+    """Put the simulated packages of ``targets`` where a build looks for them.
+
+    Raises:
+        ArtifactError: a link in them leads out of their folder.
+        FileError: they cannot be written.
+    """
+    for target in targets:
         place = simulated(project, target).artifacts.parent
         tree = folder / SIMULATOR / place.name
         if not tree.is_dir() or place.is_dir():

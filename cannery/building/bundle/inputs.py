@@ -8,9 +8,8 @@ the same keys.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -89,9 +88,8 @@ def with_equal_modes(build: ImageBuild, contexts: dict[str, str], folder: Path) 
         shutil.rmtree(place, ignore_errors=True)
         for source, name in ((build.folder, "image"), (Path(build.contexts["cannery"]), "cannery")):
             shutil.copytree(source, place / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for path in _below(place):
-            plain = 0o755 if path.is_dir() or os.stat(path).st_mode & 0o100 else 0o644
-            path.chmod(plain)
+        for path in (place, *place.rglob("*")):
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
     except OSError as error:
         raise file_error("write", place, error) from error
     return replace(
@@ -100,8 +98,3 @@ def with_equal_modes(build: ImageBuild, contexts: dict[str, str], folder: Path) 
         dockerfile=place / "image" / build.dockerfile.name,
         contexts={**build.contexts, **contexts, "cannery": str(place / "cannery")},
     )
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    yield folder
-    yield from folder.rglob("*")

@@ -75,7 +75,9 @@ def make_bundle(project: Project, selection: Selection, options: BuildOptions, o
             options,
             artifacts=folder / ARTIFACTS,
             bundle=folder,
-            cache_to=(f"type=local,dest={folder / CACHE / TARGET_FIELD},mode=max,compression=zstd",),
+            cache_to=(
+                f"type=local,dest={folder / CACHE / TARGET_FIELD},mode=max,compression=zstd",
+            ),
         )
         _build(project, selection, options, folder)
         if options.simulate:
@@ -120,11 +122,11 @@ def _download_packages(lock: Path, folder: Path, source: PackageIndex) -> None:
     console.say("downloading the packages of build.py")
     argv = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"]
     argv += ["--disable-pip-version-check", "--require-hashes", "--dest", str(folder)]
-    code, said = run(
-        [*argv, "--requirement", str(lock)], capture=True, env=pip_environment(source)
-    )
+    code, said = run([*argv, "--requirement", str(lock)], capture=True, env=pip_environment(source))
     if code:
-        what = f"pip could not download the packages of build.py:\n{source.redacted(said.strip())}\n"
+        what = (
+            f"pip could not download the packages of build.py:\n{source.redacted(said.strip())}\n"
+        )
         raise EngineError(Problem(what=what, fix="Check the network, and try again."))
 
 

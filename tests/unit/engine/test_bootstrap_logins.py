@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import CanneryError, EngineError
-from cannery.common.package_index import PackageIndex
 from cannery.engine import bootstrap as bootstrapping
 from cannery.engine.bake import apt_settings
 from cannery.engine.bootstrap import bootstrap, logins_of, own_sources, without_logins
@@ -147,8 +146,7 @@ def test_apt_in_a_build_has_the_logins_of_bootstrapped_bases_only(tmp_path: Path
         archive = address.replace("://", "://user:p%2a%2f;%22%2f%2f@")
         logins = logins_of([replace(dated, archive=archive)])
         [build] = builds("a")
-        source = PackageIndex(ca=None, index_url="")
-        path = apt_settings([replace(build, apt_logins=logins), build], source, tmp_path)
+        path = apt_settings([replace(build, apt_logins=logins), build], tmp_path)
         assert path
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         (tmp_path / "sources").write_text(
@@ -177,7 +175,5 @@ def test_apt_in_a_build_has_the_logins_of_bootstrapped_bases_only(tmp_path: Path
 def test_a_build_without_logins_has_no_secret_for_apt(tmp_path: Path) -> None:
     logins = logins_of([BASE], tmp_path)
     assert logins == ""
-    source = PackageIndex(ca=None, index_url="")
     [build] = builds("a")
-    assert apt_settings([replace(build, apt_logins=logins)], source, tmp_path) is None
-    assert apt_settings([build], replace(source, gateway="http://gateway"), tmp_path)
+    assert apt_settings([replace(build, apt_logins=logins)], tmp_path) is None
