@@ -4,17 +4,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 
-from cannery.building.bundle.archive import unpack
-from cannery.common.errors import CanneryError
 from tests.faults.site import IMAGE, Site
 from tests.faults.small_checkout import TARGET, git, toolkit
 from tests.faults.state import content_of, image_id, tags_of
@@ -52,15 +48,6 @@ def _prune(site: Site) -> Words:
     return ("prune", "--registry", place, "--keep", "0", "--yes", *site.to_registry)
 
 
-def bundle_file(site: Site) -> Path:
-    """The file that ``bundle`` writes, on the disk of the checkout."""
-    return site.project.artifacts / "bundle.tar"
-
-
-def _bundle(site: Site) -> Words:
-    return ("bundle", "--target", TARGET, "--out", str(bundle_file(site)))
-
-
 def _nothing(_: Site, __: Random) -> None:
     pass
 
@@ -90,11 +77,6 @@ def _with_two_images(site: Site, _: Random) -> None:
     site.copy_repository("seed/ascend", REPOSITORY)
 
 
-def _without_bundle(site: Site, _: Random) -> None:
-    bundle_file(site).unlink(missing_ok=True)
-    shutil.rmtree(site.project.state / "bundles", ignore_errors=True)
-
-
 def _is_built(site: Site) -> Iterator[str]:
     if content_of(site, IMAGE, "/opt/toolkit") != toolkit(site.number, site.step):
         yield "the image has another content than the files"
@@ -122,14 +104,6 @@ def _is_pruned(site: Site) -> Iterator[str]:
     seed, tags = tags_of(site, "seed/ascend"), tags_of(site, REPOSITORY)
     if tags != {name: digest for name, digest in seed.items() if digest == seed[TARGET]}:
         yield f"other tags are left: {tags}"
-
-
-def _is_bundled(site: Site) -> Iterator[str]:
-    try:
-        unpack(bundle_file(site), site.folder / "unpacked")
-    except CanneryError as error:
-        yield f"the bundle is not complete: {error}"
-    shutil.rmtree(site.folder / "unpacked", ignore_errors=True)
 
 
 def _is_verified(site: Site) -> Iterator[str]:
@@ -170,5 +144,4 @@ COMMANDS = {
         words=_promote, prepare=_with_old_tags, done=_is_promoted, seconds=2, share=24, moves=True
     ),
     "prune": Command(words=_prune, prepare=_with_two_images, done=_is_pruned, seconds=2, share=20),
-    "bundle": Command(words=_bundle, prepare=_without_bundle, done=_is_bundled, seconds=9, share=3),
 }
