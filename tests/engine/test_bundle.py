@@ -140,4 +140,3 @@ def test_equal_components_of_two_targets_are_one_layer(
     assert equal(elsewhere.layers(main.target, first), offline.layers(second.target)) == same
     assert {"os", "wheels-cann"} <= same
     assert same.isdisjoint({"layer-toolkit", "wheels-torch"})
-

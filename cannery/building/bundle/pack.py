@@ -76,7 +76,7 @@ def make_bundle(project: Project, selection: Selection, options: BuildOptions, o
             artifacts=folder / ARTIFACTS,
             bundle=folder,
             cache_to=(
-                f"type=local,dest={folder / CACHE / TARGET_FIELD},mode=max,compression=zstd",
+                f"type=local,dest={folder / CACHE / TARGET_FIELD},mode=min,compression=zstd",
             ),
         )
         _build(project, selection, options, folder)

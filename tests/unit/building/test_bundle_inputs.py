@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.building.bundle import inputs
+from cannery.building.bundle import build, inputs
+from cannery.building.bundle.archive import Contents
 from cannery.building.bundle.build import restore_simulator
 from cannery.building.bundle.inputs import (
     bundled_base,
@@ -18,12 +19,15 @@ from cannery.building.bundle.inputs import (
     layout_contexts,
     with_equal_modes,
 )
+from cannery.building.journal import Journal
+from cannery.building.selection import Selection
 from cannery.common.bases import Base, FoundBase, Origin
-from cannery.common.errors import ArtifactError
+from cannery.common.errors import ArtifactError, BuildError
 from cannery.engine.builder import Builder
 from cannery.engine.simulator import simulated
 from cannery.image.bake_file import ImageBuild
 from cannery.matrix.project import Project
+from cannery.options import BuildOptions
 from tests.unit.matrices import CHECKOUT
 
 PROJECT = Project(root=CHECKOUT)
@@ -88,7 +92,7 @@ def test_the_umask_of_a_checkout_does_not_matter(tmp_path: Path) -> None:
                 (tmp_path / name / folder).mkdir(parents=True)
                 (tmp_path / name / folder / "file").write_text("text")
                 (tmp_path / name / folder / "program").touch(0o777)
-            build = ImageBuild(
+            plain = ImageBuild(
                 id="a",
                 tag="a",
                 dockerfile=tmp_path / name / "image" / "Dockerfile",
@@ -96,7 +100,7 @@ def test_the_umask_of_a_checkout_does_not_matter(tmp_path: Path) -> None:
                 platform="linux/arm64",
                 contexts={"cannery": str(tmp_path / name / "cannery"), "artifacts": "x"},
             )
-            made = with_equal_modes(build, {"base": "oci-layout://y"}, tmp_path / f"{name}-copy")
+            made = with_equal_modes(plain, {"base": "oci-layout://y"}, tmp_path / f"{name}-copy")
         finally:
             os.umask(before)
         assert made.dockerfile == made.folder / "Dockerfile"
@@ -112,7 +116,7 @@ def test_the_umask_of_a_checkout_does_not_matter(tmp_path: Path) -> None:
 
 
 def test_simulated_packages_with_a_link_out_of_their_folder_are_refused(tmp_path: Path) -> None:
-    """It is inside of the unpacked bundle, and would lead elsewhere after the packages are moved."""
+    """Inside of the unpacked bundle, it would lead elsewhere once the packages are moved."""
     project = Project(root=tmp_path)
     place = simulated(project, TARGET).artifacts.parent
     tree = tmp_path / "bundle" / "simulator" / place.name
@@ -128,3 +132,35 @@ def test_simulated_packages_with_a_link_out_of_their_folder_are_refused(tmp_path
     with pytest.raises(ArtifactError, match="artifacts leads out of its folder"):
         restore_simulator(project, tmp_path / "bundle", [TARGET], tmp_path / "x.bundle")
     assert not place.exists()
+
+
+def test_a_step_that_needs_a_network_names_the_engine_of_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix = PROJECT.matrix()
+    contents = Contents(
+        simulate=True, targets={TARGET.id: "1" * 64}, commit="c" * 40, engine="29.1.0"
+    )
+    given: list[BuildOptions] = []
+
+    def fail(_: Project, __: Selection, options: BuildOptions, *___: object) -> None:
+        given.append(options)
+        raise BuildError("apt-get update failed.")
+
+    monkeypatch.setattr(build, "unpack", lambda *_: (tmp_path, contents))
+    monkeypatch.setattr(build, "state_keys", lambda _: lambda *_: "1" * 64)
+    monkeypatch.setattr(build, "make_plan", lambda *_: None)
+    monkeypatch.setattr(build, "build_all", fail)
+    selection = Selection(matrix=matrix, targets=(TARGET,), named=frozenset())
+    options = BuildOptions()
+    journal = Journal(path=tmp_path / "journal.json", options=options)
+    with pytest.raises(BuildError) as caught:
+        build.build_from_bundle(
+            Project(root=tmp_path), selection, options, tmp_path / "x.bundle", journal
+        )
+    first, last = map(str, caught.value.problems)
+    assert first == "apt-get update failed."
+    assert "The cache is of engine 29.1.0." in last
+    [options] = given
+    assert options.cache_from == (f"type=local,src={tmp_path}/cache/{TARGET.id}-sim",)
+    assert (options.bundle, options.simulate) == (tmp_path, True)
