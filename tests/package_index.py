@@ -38,7 +38,5 @@ def index_of_folder(folder: Path) -> Iterator[str]:
             )
             self.reply(200 if files else 404, links.encode(), Content_Type="text/html")
 
-        do_HEAD = Handler.do_GET
-
     with answering(Index) as address:
         yield f"{address}/simple"

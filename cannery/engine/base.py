@@ -24,6 +24,7 @@ from cannery.common.errors import (
     file_error,
 )
 from cannery.common.files import exclusive, read_text, temporary_folder, write_files
+from cannery.common.outside import parse_json
 from cannery.common.references import full_reference
 from cannery.engine.bootstrap import bootstrap, checked
 from cannery.engine.builder import Builder
@@ -73,7 +74,7 @@ class Notes:
 
     def _read(self) -> dict[str, Any]:
         try:
-            loaded = json.loads(read_text(self.path))
+            loaded = parse_json(read_text(self.path))
         except (FileNotFoundError, FileError, ValueError):
             return {}
         return loaded if isinstance(loaded, dict) else {}

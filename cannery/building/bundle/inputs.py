@@ -7,19 +7,22 @@ the same keys.
 
 from __future__ import annotations
 
-import json
+import re
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from cannery.common.bases import Base, FoundBase
 from cannery.common.errors import ArtifactError, Problem, file_error
+from cannery.common.outside import parse_json
 from cannery.engine.base import Bases, Notes
 from cannery.engine.images import export_layout
 from cannery.image.bake_file import ImageBuild
 
 BASES = "bases"
+_DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
 def keep_bases(folder: Path, used: Iterable[tuple[Base, str]], bases: Bases) -> None:
@@ -66,12 +69,12 @@ def _layout(folder: Path, base: Base, architecture: str) -> Path:
 
 
 def _context(layout: Path) -> str:
-    try:
-        [manifest] = json.loads((layout / "index.json").read_bytes())["manifests"]
-        return f"oci-layout://{layout}@{manifest['digest']}"
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        what = f"{layout} of the bundle is not an image."
-        raise ArtifactError(Problem(what=what, fix="Make the bundle again.")) from error
+    with suppress(OSError, ValueError, LookupError, TypeError):
+        [manifest] = parse_json((layout / "index.json").read_bytes())["manifests"]
+        if _DIGEST.fullmatch(manifest["digest"]):
+            return f"oci-layout://{layout}@{manifest['digest']}"
+    what = f"{layout} of the bundle is not an image."
+    raise ArtifactError(Problem(what=what, fix="Make the bundle again."))
 
 
 def with_equal_modes(build: ImageBuild, contexts: dict[str, str], folder: Path) -> ImageBuild:

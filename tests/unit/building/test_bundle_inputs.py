@@ -33,6 +33,7 @@ from tests.unit.matrices import CHECKOUT
 PROJECT = Project(root=CHECKOUT)
 TARGET = PROJECT.matrix().targets["py39-torch231-cann8t39"]
 BASE = TARGET.base
+DIGEST = "sha256:" + "1" * 64
 PINNED = FoundBase(reference=BASE.image, identity=BASE.image, origin=Origin.REGISTRY)
 
 
@@ -54,7 +55,7 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     def export(_: Builder, __: str, ___: str, folder: Path) -> None:
         folder.mkdir(parents=True)
-        text = json.dumps({"manifests": [{"digest": "sha256:1"}]})
+        text = json.dumps({"manifests": [{"digest": DIGEST}]})
         (folder / "index.json").write_text(text)
 
     monkeypatch.setattr(inputs, "export_layout", export)
@@ -69,7 +70,7 @@ def test_a_base_of_the_bundle_is_the_base_that_its_maker_used(bundle: Path) -> N
     assert bundled_base(bundle, BASE, "arm64") == PINNED
     layout = bundle / "bases" / f"{BASE.name}-arm64"
     contexts = layout_contexts(bundle, [(BASE, "arm64")])
-    assert contexts == {PINNED.reference: f"oci-layout://{layout}@sha256:1"}
+    assert contexts == {PINNED.reference: f"oci-layout://{layout}@{DIGEST}"}
 
 
 def test_a_base_that_the_bundle_does_not_have(bundle: Path) -> None:
@@ -77,7 +78,18 @@ def test_a_base_that_the_bundle_does_not_have(bundle: Path) -> None:
         bundled_base(bundle, BASE, "amd64")
 
 
-@pytest.mark.parametrize("index", ["", "[]", "{}", '{"manifests": []}', '{"manifests": [7]}'])
+@pytest.mark.parametrize(
+    "index",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"manifests": []}',
+        '{"manifests": [7]}',
+        '{"manifests": [{"digest": "x"}]}',
+        "[" * 9999,
+    ],
+)
 def test_a_layout_that_is_no_image(bundle: Path, index: str) -> None:
     (bundle / "bases" / f"{BASE.name}-arm64" / "index.json").write_text(index)
     with pytest.raises(ArtifactError, match="is not an image"):
