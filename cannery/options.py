@@ -109,7 +109,7 @@ class RequiredTargetOptions(TargetOptions):
 class BuildOptions(OptionSet):
     """How images are built. ``artifacts`` and ``ca`` are absolute.
 
-    ``gateway`` is the address of the proxy that answers from a bundle; empty for the network.
+    ``bundle`` is the folder of an unpacked bundle, which has the bases and the files.
     """
 
     simulate: bool = SIMULATE.field()
@@ -136,7 +136,7 @@ class BuildOptions(OptionSet):
         metavar="FILE",
         conflicts=("artifacts", "index_url", "builder", "cache_from", "plan", "print"),
     )
-    gateway: str = ""
+    bundle: Path | None = None
     verbose: bool = VERBOSE.field(help="show every check and every shared layer")
     check_jobs: int = option(
         "check N images at a time",

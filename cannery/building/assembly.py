@@ -10,13 +10,14 @@ from functools import cached_property
 from pathlib import Path
 
 from cannery.building import git
+from cannery.building.bundle.inputs import bundled_base, layout_contexts, with_equal_modes
 from cannery.building.plan import Action
 from cannery.building.planning import Planned
 from cannery.building.ready import Ready, bases, content_key, expected_bases, local_names
 from cannery.building.selection import Selection, caches_of, index_of
 from cannery.building.vendor_images import VendorImages
 from cannery.common import console
-from cannery.common.bases import FoundBase
+from cannery.common.bases import Base, FoundBase
 from cannery.common.clock import now
 from cannery.common.errors import ArtifactError, EngineError
 from cannery.common.file_hashes import Hashes
@@ -66,13 +67,12 @@ class Assembly:
             ready.target, folder, files, simulated=self.options.simulate, hash_of=hashes.sha256
         )
         hashes.keep()
-        used = {name: self._bases.find(*each) for name, each in bases(ready.target).items()}
+        used = {name: self._base(*each) for name, each in bases(ready.target).items()}
         contexts = base.contexts(used.values(), self.builder, self.project.state / "bases")
-        arguments = _sha_arguments(found)
-        if self.options.gateway:
-            # Arguments that every build knows; they are in no layer, history or cache key.
-            arguments |= dict.fromkeys(("http_proxy", "https_proxy"), self.options.gateway)
-        build = _image(self, ready, used, (folder, arguments, contexts))
+        build = _image(self, ready, used, (folder, _sha_arguments(found), contexts))
+        if self.options.bundle:
+            layouts = layout_contexts(self.options.bundle, bases(ready.target).values())
+            build = with_equal_modes(build, layouts, self.project.state / "contexts")
         if ready.target.vendor_image:
             build = self._vendor_images.taking(ready, build)
         key = build.labels[LABEL]
@@ -89,8 +89,13 @@ class Assembly:
             building = needed.pop("BUILD_IMAGE")
             for each in needed.values():
                 if each != building:
-                    with suppress(EngineError):
-                        self._bases.find(*each)
+                    with suppress(EngineError, ArtifactError):
+                        self._base(*each)
+
+    def _base(self, of: Base, architecture: str) -> FoundBase:
+        if self.options.bundle:
+            return bundled_base(self.options.bundle, of, architecture)
+        return self._bases.find(of, architecture)
 
     @cached_property
     def _vendor_images(self) -> VendorImages:
@@ -116,7 +121,6 @@ class Assembly:
             builder=self.builder,
             notes=Notes(state=self.project.state),
             ca=index_of(self.options).ca,
-            offline=self.options.from_bundle is not None,
         )
 
 

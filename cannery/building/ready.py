@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cannery.building.bundle.inputs import bundled_base
 from cannery.building.plan import Local
 from cannery.common.bases import Base, FoundBase
 from cannery.common.model import Target
@@ -80,7 +81,9 @@ def expected_bases(
     project: Project, target: Target, options: BuildOptions, images: Images
 ) -> dict[str, FoundBase]:
     """Build argument to the base that would be used now, given the local ``images``."""
-    notes = None if options.from_bundle else Notes(state=project.state)
+    if options.bundle:
+        return {name: bundled_base(options.bundle, *each) for name, each in bases(target).items()}
+    notes = Notes(state=project.state)
     return {name: expected_base(*each, images, notes) for name, each in bases(target).items()}
 
 

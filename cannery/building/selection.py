@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cannery.common.model import Target
 from cannery.common.option import Shard
-from cannery.common.package_index import BUNDLE_INDEX, PackageIndex, package_index
+from cannery.common.package_index import PackageIndex, package_index
 from cannery.fetch.fetching import Provided
 from cannery.image.bake_file import Caches
 from cannery.matrix.matrix import Matrix
@@ -35,7 +35,4 @@ def caches_of(options: BuildOptions) -> Caches:
 
 def index_of(options: BuildOptions) -> PackageIndex:
     """The package index and the certificates of a build."""
-    found = package_index(options.ca, options.index_url)
-    if not options.gateway:
-        return found
-    return replace(found, index_url=BUNDLE_INDEX, gateway=options.gateway)
+    return package_index(options.ca, options.index_url)

@@ -40,10 +40,10 @@ class BundleOptions(OptionSet):
 
 
 COMMAND = Command(
-    description="Builds the selected targets once from nothing, and writes everything that "
-    "this needed into one file: base images, Huawei's or the simulated packages, wheels, "
-    "Debian packages, and the packages of build.py itself. On a machine without a network, "
-    "'build.py --from-bundle FILE' builds the same images from it. See docs/platform-teams.md.",
+    description="Builds and checks the selected targets, and writes what a build of them needs "
+    "into one file: base images, BuildKit's cache, Huawei's or the simulated packages, and the "
+    "packages of build.py itself. On a machine without a network, 'build.py --from-bundle FILE' "
+    "builds the same images from it. See docs/platform-teams.md.",
     reads="matrix.yaml, images/, artifacts/, the package index, Debian's mirrors",
     writes="the file of --out",
     example="bundle --target 'py39-*' --simulate --out npu.bundle",
@@ -77,6 +77,7 @@ def run(given: Given, project: Project) -> int:
         needs = lacking(project, targets, building, transfer)
         raise ArtifactError(screen(needs, options.artifacts, f"{command} --out {options.out}"))
     building = replace(building, artifacts=provided.folder)
-    size = make_bundle(project, replace(selection, provided=provided), building, options.out)
-    console.say(f"wrote {options.out} ({size / 1e6:.0f} MB)", "ok")
+    digest = make_bundle(project, replace(selection, provided=provided), building, options.out)
+    size = options.out.stat().st_size / 1e6
+    console.say(f"wrote {options.out} ({size:.0f} MB), sha256 {digest}", "ok")
     return 0

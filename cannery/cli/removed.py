@@ -13,12 +13,14 @@ REMOVED: dict[str, str] = {
         name: f"Use 'build.py doctor {name}'."
         for name in ("align", "nan-hunt", "ranktable", "smoke", "stuck")
     },
+    "build --resume": "Run the same command again: images that are up to date are skipped.",
     "cache": "Use 'build.py fetch --stored', or 'build.py fetch --prune DAYS'.",
     "catalog --notes": "Use 'build.py diff A B' with two files below releases/.",
     "notes": "Use 'build.py diff A B' with two files below releases/.",
     "prune": "Use the registry's own retention; docs/publish.md says what it must keep.",
     "reproduce": "Use 'build.py build ID --force', then 'build.py diff REF ID'; see "
     "docs/provenance.md.",
+    "update --snapshot": "Name the base by its digest, as 'build.py update --bases --write' does.",
 }
 """A command, or a command and its long option as in ``build --resume``, to a sentence."""
 

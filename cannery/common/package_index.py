@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-BUNDLE_INDEX = "http://localhost/simple"
-"""The package index of a build from a bundle. pip trusts this host without TLS."""
-
 _SYSTEM_CA = Path("/etc/ssl/certs/ca-certificates.crt")
 _CA_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 _INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "PIP_INDEX_URL")
@@ -26,13 +23,11 @@ class PackageIndex:
     """Where a build gets packages: a file of certificates to trust, and the URL of an index.
 
     ``index_url`` may be empty, for the default index. Both enter a build as secrets, so neither is
-    ever in a layer or in an image's history. ``gateway`` is the proxy through which a build from a
-    bundle gets everything; it is empty for the network.
+    ever in a layer or in an image's history.
     """
 
     ca: Path | None
     index_url: str
-    gateway: str = ""
 
     def redacted(self, text: str) -> str:
         """``text`` with asterisks in place of the user name and password in the index's URL."""

@@ -76,8 +76,6 @@ _LOST = "no active sessions"
 """What BuildKit says where a step that several targets share asks for a secret just as that target
 ends whose session it asks."""
 
-_OLD_RELEASES = 'Acquire::Check-Valid-Until "false";\n'
-"""Debian's lists of updates are valid for a week, and a bundle is to be of use for longer."""
 
 Heard = Callable[[str, Event, tuple[int, int]], None]
 """Is called with the id of a target, an event, and the numbers of finished and of known steps."""
@@ -126,15 +124,6 @@ def bake(
         if left:
             waiting += [left] if failed else [[build] for build in reversed(left)]
     return failures
-
-
-def _apt_settings(source: PackageIndex, folder: Path) -> Path | None:
-    """A file of apt's settings in ``folder`` for a build from a bundle; None for any other."""
-    if not source.gateway:
-        return None
-    path = folder / "apt.conf"
-    path.write_text(_OLD_RELEASES, encoding="utf-8")
-    return path
 
 
 @dataclass
@@ -187,10 +176,7 @@ class _BakeCall:
         index = settings.source.index_url
         with tempfile.TemporaryDirectory(prefix="cannery-bake-") as folder:
             file, metadata = Path(folder) / "bake.json", Path(folder) / "metadata.json"
-            apt = _apt_settings(settings.source, Path(folder))
-            text = bake_file(
-                self.builds, settings.caches, ca=settings.source.ca, index=bool(index), apt=apt
-            )
+            text = bake_file(self.builds, settings.caches, ca=settings.source.ca, index=bool(index))
             file.write_text(text, encoding="utf-8")
             argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
             argv += ["--progress", self.mode, "--file", str(file), "--metadata-file", str(metadata)]
@@ -294,8 +280,7 @@ def write_stage(build: ImageBuild, stage: str, folder: Path, settings: BakeSetti
             output.write(tail[-1])
 
         file = Path(inputs) / "bake.json"
-        apt = _apt_settings(source, Path(inputs))
-        text = stage_file(build, (stage, folder), ca=source.ca, index=bool(index), apt=apt)
+        text = stage_file(build, (stage, folder), ca=source.ca, index=bool(index))
         file.write_text(text, encoding="utf-8")
         argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
         argv += ["--progress", "plain", "--file", str(file)]

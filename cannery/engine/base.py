@@ -24,6 +24,7 @@ from cannery.common.errors import (
     file_error,
 )
 from cannery.common.files import exclusive, read_text, temporary_folder, write_files
+from cannery.common.outside import parse_json
 from cannery.common.process import run, stated
 from cannery.common.references import full_reference
 from cannery.engine.builder import Builder
@@ -73,7 +74,7 @@ class Notes:
 
     def _read(self) -> dict[str, Any]:
         try:
-            loaded = json.loads(read_text(self.path))
+            loaded = parse_json(read_text(self.path))
         except (FileNotFoundError, FileError, ValueError):
             return {}
         return loaded if isinstance(loaded, dict) else {}
@@ -95,27 +96,25 @@ def base_names(base: Base, architecture: str) -> tuple[str, ...]:
     return (tag,) if base.is_pinned else (base.image, tag)
 
 
-def expected_base(base: Base, architecture: str, images: Images, notes: Notes | None) -> FoundBase:
+def expected_base(base: Base, architecture: str, images: Images, notes: Notes) -> FoundBase:
     """What ``Bases.find`` is expected to find, without asking any registry.
 
-    ``images`` are the local ones among ``base_names``. Without ``notes`` no registry will be asked,
-    because a bundle has brought the bases.
+    ``images`` are the local ones among ``base_names``.
     """
-    known = notes.known(base, architecture) if notes else None
+    known = notes.known(base, architecture)
     if known and known.origin is Origin.REGISTRY:
         return known
     named = FoundBase(reference=base.image, identity=base.image, origin=Origin.REGISTRY)
-    return _local_base(base, architecture, images, bundled=notes is None) or named
+    return _local_base(base, architecture, images) or named
 
 
-def _local_base(
-    base: Base, architecture: str, images: Images, *, bundled: bool = False
-) -> FoundBase | None:
+def _local_base(base: Base, architecture: str, images: Images) -> FoundBase | None:
     """The one of the local ``images`` that is used for ``base`` if no registry can be asked."""
     for name in base_names(base, architecture):
         stand_in = name == base.bootstrap_tag(architecture)
-        allowed = bundled or base.stand_in or not stand_in
-        if allowed and name in images and images[name].architecture == architecture:
+        if stand_in and not base.stand_in:
+            continue
+        if name in images and images[name].architecture == architecture:
             origin = Origin.STAND_IN if stand_in else Origin.LOCAL
             return FoundBase(reference=name, identity=images[name].id, origin=origin)
     return None
@@ -125,14 +124,12 @@ def _local_base(
 class Bases:
     """Finds bases for what ``builder`` builds, each once, and writes down what it has found.
 
-    ``ca`` is a file of certificates to trust. With ``offline`` no registry is asked, and the bases
-    are those that a bundle has brought.
+    ``ca`` is a file of certificates to trust.
     """
 
     builder: Builder
     notes: Notes
     ca: Path | None = None
-    offline: bool = False
     _found: dict[tuple[str, str], FoundBase] = field(default_factory=dict)
     _unreachable: dict[str, str] = field(default_factory=dict)
     """Registry to why it cannot be reached."""
@@ -146,13 +143,10 @@ class Bases:
         """
         key = (base.image, architecture)
         if key not in self._found:
-            if self.offline:
-                self._found[key] = _bundled_base(base, architecture)
-            else:
-                self._found[key] = self._from_registries(base, architecture) or _stand_in(
-                    base, architecture, self._reasons(base)
-                )
-                self.notes.keep(base, architecture, self._found[key])
+            self._found[key] = self._from_registries(base, architecture) or _stand_in(
+                base, architecture, self._reasons(base)
+            )
+            self.notes.keep(base, architecture, self._found[key])
         return self._found[key]
 
     def _from_registries(self, base: Base, architecture: str) -> FoundBase | None:
@@ -240,13 +234,6 @@ def _resolved(base: Base, reference: str, architecture: str, ca: Path | None) ->
 
 def _references(base: Base) -> tuple[str, ...]:
     return (*base.mirrors, base.image)
-
-
-def _bundled_base(base: Base, architecture: str) -> FoundBase:
-    tag = base.bootstrap_tag(architecture)
-    if image := _local_base(base, architecture, local_images([tag]), bundled=True):
-        return image
-    raise EngineError(f"the bundle has not brought {tag}, which is base {base.name}.")
 
 
 def _stand_in(base: Base, architecture: str, why: str) -> FoundBase:

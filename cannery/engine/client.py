@@ -18,7 +18,6 @@ import docker.errors
 import requests
 
 from cannery.common.errors import EngineError, Problem
-from cannery.common.process import run
 
 _DEFAULT = "unix:///var/run/docker.sock"
 _ADDRESS = re.compile(r"\b(?:unix|tcp|https?)://[^\s\"']+")
@@ -283,20 +282,3 @@ def remove_name(reference: str) -> None:
     """Remove the name ``reference``, but not other names of the same image."""
     with suppress(docker.errors.APIError, requests.RequestException):
         connect().images.remove(reference)
-
-
-_FORMAT = "{{range .IPAM.Config}}{{.Gateway}} {{end}}"
-
-
-def bridge_address() -> str:
-    """The address of this machine on the engine's bridge, where the steps of a build reach it.
-
-    Raises:
-        EngineError: the engine has no bridge, or it is on another machine.
-    """
-    code, said = run(["docker", "network", "inspect", "bridge", "--format", _FORMAT], capture=True)
-    if code or not said.split():
-        what = f"the engine has no network 'bridge' with an address: {said.strip()}"
-        fix = "A bundle needs an engine on this machine with its usual network."
-        raise EngineError(Problem(what=what, fix=fix))
-    return said.split()[0]

@@ -28,7 +28,6 @@ from cannery.common.references import full_reference
 from cannery.engine.bake import REPEATED
 from cannery.engine.builder import Builder
 from cannery.engine.client import unreachable
-from cannery.image.bake_file import INTO_ENGINE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,16 +201,16 @@ def pull(builder: Builder, reference: str, architecture: str) -> Refusal | None:
     )
 
 
-def put_into_engine(builder: Builder, reference: str, architecture: str, name: str) -> None:
-    """Give the engine the image ``reference`` for one architecture, under a ``name`` of its own.
+def export_layout(builder: Builder, reference: str, architecture: str, folder: Path) -> None:
+    """Write the image ``reference`` for one architecture into ``folder``, as an OCI layout.
 
     Raises:
         EngineError: the builder cannot do that.
     """
-    output = f"{INTO_ENGINE},name={name}"
+    output = f"type=oci,dest={folder},tar=false"
     code, said = _build(builder, reference, f"linux/{architecture}", output)
     if code:
-        raise EngineError(f"the engine cannot have {reference}:\n{_last_line(said)}")
+        raise EngineError(f"{reference} cannot be exported:\n{_last_line(said)}")
 
 
 def _last_line(said: str) -> str:

@@ -76,14 +76,10 @@ def bake_file(
     *,
     ca: Path | None,
     index: bool,
-    apt: Path | None = None,
 ) -> str:
-    """The text of the file; ``index`` says that ``INDEX_VARIABLE`` will be set.
-
-    ``apt`` is a file of settings for apt.
-    """
+    """The text of the file; ``index`` says that ``INDEX_VARIABLE`` will be set."""
     names = bake_names(build.id for build in builds)
-    secrets = _secrets(ca, apt, index=index)
+    secrets = _secrets(ca, index=index)
     caches, variables = _with_variables(caches)
     targets = {names[build.id]: _target(build, caches, secrets) for build in builds}
     return _text([*targets], targets, variables)
@@ -95,7 +91,6 @@ def stage_file(
     *,
     ca: Path | None,
     index: bool,
-    apt: Path | None = None,
 ) -> str:
     """The text of a file that writes the files of a stage of ``build`` into a folder.
 
@@ -104,7 +99,7 @@ def stage_file(
     """
     stage, folder = wanted
     [name] = bake_names([build.id]).values()
-    secrets = _secrets(ca, apt, index=index)
+    secrets = _secrets(ca, index=index)
     target = {**_common(build), "output": [f"type=local,dest={folder}"]}
     target |= {"target": stage} if stage else {}
     return _text([name], {name: target | ({"secret": secrets} if secrets else {})})
@@ -140,9 +135,8 @@ def _with_variables(caches: Caches) -> tuple[Caches, dict[str, str]]:
     return hidden, {name: secret for secret, name in found.items()}
 
 
-def _secrets(ca: Path | None, apt: Path | None, *, index: bool) -> list[str]:
+def _secrets(ca: Path | None, *, index: bool) -> list[str]:
     secrets = [f"id=ca,src={ca}"] if ca else []
-    secrets += [f"id=apt,src={apt}"] if apt else []
     return [*secrets, *([f"id=index,env={INDEX_VARIABLE}"] if index else [])]
 
 

@@ -22,7 +22,7 @@ def bundle(original: Checkout, tmp_path: Path) -> Path:
     keys = {MAIN: state_keys(original.project)(target, True)}
     folder = tmp_path / "tree"
     folder.mkdir()
-    contents = Contents(simulate=True, targets=keys, images={}, commit="1234abcd" * 5)
+    contents = Contents(simulate=True, targets=keys, commit="1234abcd" * 5, engine="29.1.0")
     pack(folder, contents, tmp_path / "x.bundle")
     return tmp_path / "x.bundle"
 
@@ -30,17 +30,9 @@ def bundle(original: Checkout, tmp_path: Path) -> Path:
 def test_a_bundle_that_is_none(original: Checkout, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no bundle")
     result = original.run(*TARGET, "--from-bundle", str(tmp_path / "text"))
-    result.refused(5, "is not a complete bundle")
+    result.refused(5, "is not a valid bundle")
     result = original.run(*TARGET, "--from-bundle", str(tmp_path / "none"))
     result.refused(2, "none, named with --from-bundle.")
-
-
-def test_one_changed_bit(checkout: Checkout, bundle: Path) -> None:
-    content = bytearray(bundle.read_bytes())
-    content[len(content) // 2] ^= 4
-    bundle.write_bytes(content)
-    checkout.run("--from-bundle", str(bundle)).refused(5, "was changed after it was made")
-    assert not (checkout.project.state / "bundles").exists()
 
 
 def test_a_target_that_it_does_not_have(checkout: Checkout, bundle: Path) -> None:

@@ -6,23 +6,26 @@ All else is as it is here: the matrix, the Dockerfiles' stages, and the simulate
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urljoin
 
-from cannery.building.bundle.gateway import Recorded, serving
-from cannery.building.bundle.wheels import LIST, Locked, download, listed
+import requests
+
 from cannery.common.file_hashes import sha256_of
 from cannery.common.files import read_text
 from cannery.common.package_index import PackageIndex
+from cannery.lock.index_versions import pip_environment
 from cannery.lock.lock_file import LockedFile, LockedWheel, parse_lock, with_files
 from cannery.matrix.project import Project
-from tests.faults.small_checkout import OPTIONS, OpenIndex, wheel
+from tests.faults.small_checkout import OPTIONS, wheel
+from tests.package_index import index_of_folder
 
 from .conftest import ROOT, Built
 
@@ -81,8 +84,8 @@ def small_copy(root: Path, built: Sequence[Built], packages: PackageIndex) -> It
     words = [word for each in built for word in ("--target", each.target.id)]
     argv = [sys.executable, str(root / "build.py"), "render", *words]
     subprocess.run(argv, check=True, capture_output=True)
-    with serving(OpenIndex("127.0.0.1", wheels, Recorded(wheels))) as index:
-        yield f"http://127.0.0.1:{index.server_port}/simple"
+    with index_of_folder(wheels) as address:
+        yield address
 
 
 def _shorten(template: Path) -> None:
@@ -98,22 +101,34 @@ def _make_index(
 ) -> None:
     """Download what the steps of a build run, and make all other wheels that the locks name."""
     stage = read_text(project.build_lock)
-    wanted = [Locked(name="the build stage", text=stage, options=_BUILD_STAGE)]
-    locks = [parse_lock(read_text(project.lock(each.target))) for each in built]
-    for lock, each in zip(locks, built, strict=True):
-        python = ("--python-version", each.target.python.version)
-        sdists = [own.requirement for own in lock.wheels if _is_sdist(own)]
-        wanted.append(Locked(name=each.target.id, text="\n".join(sdists), options=python))
-    download(wanted, folder, packages)
+    _download(["--requirement", str(project.build_lock)], _BUILD_STAGE, folder, packages)
     # They are also those of build.py itself.
     (project.root / "requirements.txt").write_text(stage, encoding="utf-8")
-    found = {name: dict(files) for name, files in listed(folder).items()}
-    for lock, each in zip(locks, built, strict=True):
+    for each in built:
+        lock = parse_lock(read_text(project.lock(each.target)))
+        for package in lock.wheels:
+            if _is_sdist(package):
+                _download_sdist(package, folder, packages)
         files = {own.name: [_made(folder, file) for file in own.files] for own in lock.wheels}
-        for name, own in files.items():
-            found.setdefault(name, {}).update({file.name: file.sha256 for file in own})
         project.lock(each.target).write_text(with_files(lock.text, files), encoding="utf-8")
-    (folder / LIST).write_text(json.dumps(found), encoding="utf-8")
+
+
+def _download(
+    what: list[str], python: tuple[str, ...], folder: Path, packages: PackageIndex
+) -> None:
+    argv = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
+    env = {**os.environ, **pip_environment(packages)}
+    subprocess.run([*argv, *python, *what], env=env, check=True)
+
+
+def _download_sdist(package: LockedWheel, folder: Path, packages: PackageIndex) -> None:
+    """By its link, because pip would run what is in it."""
+    page_url = f"{packages.index_url or 'https://pypi.org/simple'}/{package.name}/"
+    page = requests.get(page_url, timeout=60, verify=str(packages.ca or True))
+    [file] = package.files
+    [link] = re.findall(rf'href="([^"]+)#sha256={file.sha256}"', page.text)
+    content = requests.get(urljoin(page_url, link), timeout=60, verify=str(packages.ca or True))
+    (folder / file.name).write_bytes(content.content)
 
 
 def _is_sdist(package: LockedWheel) -> bool:

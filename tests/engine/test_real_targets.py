@@ -12,19 +12,20 @@ import pytest
 from cannery.matrix.project import Project
 
 from .conftest import MAIN, ROOT, Built, Said
+from .machines import machine
 from .rooms import equal, equal_layers, room
 
 APPLICATION = "py39-torch231-cann8t39-llamafactory090"
 
 
-def test_real_targets_from_a_bundle(
-    project: Project, main: Built, build_py: Callable[..., Said], tmp_path: Path
-) -> None:
+def test_real_targets_from_a_bundle(project: Project, main: Built, tmp_path: Path) -> None:
     """An empty engine without a network builds and checks them; equal components are one layer."""
     file = tmp_path / "x.bundle"
     targets = ["--target", MAIN, "--target", APPLICATION]
-    said = build_py("bundle", *targets, "--simulate", "--out", str(file))
-    assert said.code == 0, said.text[-4000:]
+    (tmp_path / "maker").mkdir()
+    with machine(tmp_path / "maker", 3) as maker:
+        said = maker.build_py("bundle", *targets, "--simulate", "--out", str(file))
+        assert said.code == 0, said.text[-4000:]
     application = project.matrix().targets[APPLICATION]
     with room(tmp_path, 7, ROOT) as offline:
         offline.from_bundle(file, main.target, application)

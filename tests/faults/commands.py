@@ -4,17 +4,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 
-from cannery.building.bundle.archive import unpack
-from cannery.common.errors import CanneryError
 from tests.faults.site import IMAGE, Site
 from tests.faults.small_checkout import TARGET, git, toolkit
 from tests.faults.state import content_of, image_id, tags_of
@@ -43,15 +39,6 @@ def _promote(site: Site) -> Words:
     return ("promote", f"{host}/seed/ascend:{TARGET}", f"{host}/{REPOSITORY}", *site.to_registry)
 
 
-def bundle_file(site: Site) -> Path:
-    """The file that ``bundle`` writes, on the disk of the checkout."""
-    return site.project.artifacts / "bundle.tar"
-
-
-def _bundle(site: Site) -> Words:
-    return ("bundle", "--target", TARGET, "--out", str(bundle_file(site)))
-
-
 def _nothing(_: Site, __: Random) -> None:
     pass
 
@@ -77,11 +64,6 @@ def _with_old_tags(site: Site, _: Random) -> None:
     site.copy_repository("old/ascend", REPOSITORY)
 
 
-def _without_bundle(site: Site, _: Random) -> None:
-    bundle_file(site).unlink(missing_ok=True)
-    shutil.rmtree(site.project.state / "bundles", ignore_errors=True)
-
-
 def _is_built(site: Site) -> Iterator[str]:
     if content_of(site, IMAGE, "/opt/toolkit") != toolkit(site.number, site.step):
         yield "the image has another content than the files"
@@ -103,14 +85,6 @@ def _is_promoted(site: Site) -> Iterator[str]:
     seed, tags = tags_of(site, "seed/ascend"), tags_of(site, REPOSITORY)
     if any(tags.get(name) != seed[name] for name in (TARGET, "latest")):
         yield f"the tags were not moved: {tags}"
-
-
-def _is_bundled(site: Site) -> Iterator[str]:
-    try:
-        unpack(bundle_file(site), site.folder / "unpacked")
-    except CanneryError as error:
-        yield f"the bundle is not complete: {error}"
-    shutil.rmtree(site.folder / "unpacked", ignore_errors=True)
 
 
 def _is_verified(site: Site) -> Iterator[str]:
@@ -150,5 +124,4 @@ COMMANDS = {
     "promote": Command(
         words=_promote, prepare=_with_old_tags, done=_is_promoted, seconds=2, share=24, moves=True
     ),
-    "bundle": Command(words=_bundle, prepare=_without_bundle, done=_is_bundled, seconds=9, share=3),
 }

@@ -32,7 +32,7 @@ from tests.faults.registry_faults import (
     status,
 )
 
-IMAGE_COMMANDS = ("build", "rebuild", "verify", "push", "bundle")
+IMAGE_COMMANDS = ("build", "rebuild", "verify", "push")
 """Those that use the engine."""
 REGISTRY_COMMANDS = ("push", "promote")
 ALL = (*IMAGE_COMMANDS, "promote")
@@ -86,7 +86,7 @@ KINDS: Mapping[str, Kind] = {
         begin=full("storage", 3_000_000), commands=("build", "rebuild"), cause=_DISK, share=3
     ),
     "checkout's disk full": Kind(
-        begin=full("checkout", 20_000), commands=("push", "bundle"), cause=_DISK, share=2
+        begin=full("checkout", 20_000), commands=("push",), cause=_DISK, share=2
     ),
     "cache's disk full": Kind(
         begin=full("checkout/.cannery", 400_000), commands=ALL, cause=_DISK, share=3
@@ -101,9 +101,7 @@ KINDS: Mapping[str, Kind] = {
     "/tmp read-only": Kind(
         begin=read_only("tmp"), commands=ALL, cause=_READ_ONLY + "|temporary", share=2
     ),
-    "checkout without inodes": Kind(
-        begin=no_inodes("checkout"), commands=("push", "bundle"), cause=_DISK
-    ),
+    "checkout without inodes": Kind(begin=no_inodes("checkout"), commands=("push",), cause=_DISK),
     "cache without inodes": Kind(
         begin=no_inodes("checkout/.cannery"), commands=ALL, cause=_DISK, share=2
     ),

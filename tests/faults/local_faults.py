@@ -162,7 +162,7 @@ def in_copy(site: Site, words: tuple[str, ...]) -> Running:
     """The same command in a copy of the checkout, which is of another folder."""
     copy = site.folder / "home" / "copy"
     shutil.rmtree(copy, ignore_errors=True)
-    ignored = shutil.ignore_patterns(".cannery", "__pycache__", "*.tar", ".bundle*")
+    ignored = shutil.ignore_patterns(".cannery", "__pycache__")
     shutil.copytree(site.root, copy, symlinks=True, ignore=ignored)
     return site.start_in(copy, *words)
 

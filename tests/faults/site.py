@@ -15,9 +15,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery.building.bundle.gateway import Recorded, serving
-from cannery.building.bundle.wheels import LIST
-from cannery.common.file_hashes import sha256_of
 from cannery.matrix.project import Project
 from cannery.registry.client import Repository
 from tests.engine.engines import Engine, engine, unmount_below
@@ -25,7 +22,6 @@ from tests.faults import base
 from tests.faults.small_checkout import (
     TARGET,
     TOOLKIT,
-    OpenIndex,
     commit,
     make_small_checkout,
     toolkit,
@@ -33,6 +29,7 @@ from tests.faults.small_checkout import (
     wheels_in,
     write_matrix,
 )
+from tests.package_index import index_of_folder
 from tests.publish.servers import (
     PASSWORD,
     USER,
@@ -210,14 +207,10 @@ def disk(folder: Path, megabytes: int) -> Iterator[None]:
 def serving_wheels(folder: Path, lock: str) -> Iterator[str]:
     """The address of a package index that has the wheels of ``lock``."""
     folder.mkdir()
-    found: dict[str, dict[str, str]] = {}
     for name in wheels_in(lock):
         (folder / name).write_bytes(wheel(name))
-        package = name.partition("-")[0].replace("_", "-")
-        found[package] = {name: sha256_of(folder / name)}
-    (folder / LIST).write_text(json.dumps(found), encoding="utf-8")
-    with serving(OpenIndex("127.0.0.1", folder, Recorded(folder))) as gateway:
-        yield f"{gateway.address}/simple"
+    with index_of_folder(folder) as address:
+        yield address
 
 
 @contextmanager

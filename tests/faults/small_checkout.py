@@ -12,7 +12,6 @@ from pathlib import Path
 from platform import machine
 from random import Random
 
-from cannery.building.bundle.gateway import Gateway
 from cannery.common.files import write_files
 from cannery.common.model import Target
 from cannery.engine.base import building_architecture
@@ -102,13 +101,6 @@ def pytest_addoption(parser):
 """
 
 IGNORED = "/.cannery/\n/artifacts/\n__pycache__/\n"
-
-
-class OpenIndex(Gateway):
-    """A package index for everybody: it is asked as a server, and not as a proxy."""
-
-    def knows(self, header: str) -> bool:  # noqa: ARG002 - the base class's
-        return True
 
 
 def toolkit(number: int, step: str = ":") -> bytes:

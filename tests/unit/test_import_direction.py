@@ -23,8 +23,6 @@ ROOMS = (
 )
 OUTSIDE = ("engine", "cli")
 TOUCHING = {
-    "building.bundle.gateway",
-    "building.bundle.build",
     "building.failure_report",
     "building.git",
     "building.locks",

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bundles: everything that a build needs, in one file, for a machine without a network."""
+"""Bundles: base images, files and BuildKit's cache in one file, to build without a network."""

@@ -1,201 +1,150 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a bundle: builds its targets once, and keeps everything that the build asked for."""
+"""Makes a bundle: builds its targets from the bundle's files, and exports BuildKit's cache."""
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from cannery.building import git
 from cannery.building.bundle.archive import Contents, pack, require_place
-from cannery.building.bundle.gateway import Gateway, Hosts, Recorded, serving
-from cannery.building.bundle.wheels import Locked, download
-from cannery.building.clean_build import BuildAnew, remove_unnamed
-from cannery.building.planning import Planned, make_plan
+from cannery.building.bundle.inputs import keep_bases
+from cannery.building.plan import Action
+from cannery.building.planning import make_plan
 from cannery.building.ready import bases
+from cannery.building.running import build_all
 from cannery.building.selection import Selection, index_of
 from cannery.common import console
-from cannery.common.errors import CanneryError, EngineError, Problem, file_error, kind_of, raise_all
-from cannery.common.files import link_or_copy, read_text, temporary_folder
+from cannery.common.errors import EngineError, Problem, file_error, raise_all
+from cannery.common.files import exclusive, link_or_copy
 from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex
 from cannery.common.process import run
-from cannery.engine import client as engine
+from cannery.common.references import TARGET_FIELD
 from cannery.engine.base import Bases, Notes
-from cannery.engine.builder import find_builder, forget_cann
-from cannery.engine.client import bridge_address
-from cannery.engine.images import local_images, put_into_engine
-from cannery.engine.simulator import Simulated, simulate
+from cannery.engine.builder import check_cache_export, find_builder
+from cannery.engine.client import talking
+from cannery.engine.simulator import simulated
 from cannery.fetch.needs import needed_files
-from cannery.lock.lock_file import read_lock
-from cannery.lock.requirements import wheel_platform
+from cannery.lock.index_versions import pip_environment
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
 from cannery.verify.results import state_keys
 
 ARTIFACTS = "artifacts"
+CACHE = "cache"
 CHECKOUT = "checkout"
-DEBIAN = "debian"
-IMAGES = "images"
 SIMULATOR = "simulator"
-WHEELS = "wheels"
-
-_BUILD_STAGE = ("--python-version", "3.11")
-"""The interpreter of the ``build`` stage, which runs on this kind of machine."""
 
 
-def make_bundle(project: Project, selection: Selection, options: BuildOptions, out: Path) -> int:
-    """Build the targets of ``selection`` from nothing, and write the bundle ``out``.
+def make_bundle(project: Project, selection: Selection, options: BuildOptions, out: Path) -> str:
+    """Build and check the targets of ``selection``, and write the bundle ``out``.
 
-    Returns its size in bytes.
+    Returns the sha256 of the bundle.
 
     Raises:
-        ArtifactError: a vendor file is missing, or an index serves other bytes than are locked.
-        EngineError: a file, a package or a base cannot be got.
-        BuildError: a target cannot be built.
-        FileError: the bundle cannot be written.
+        CanneryError: a target cannot be built or fails its checks; a file cannot be downloaded or
+            written; or the builder cannot export its cache.
     """
     require_place(out)
+    builder = find_builder(options.builder)
+    check_cache_export(builder)
+    targets, source = selection.targets, index_of(options)
+    raise_all(make_plan(project, selection, options).failures, single=len(targets) == 1)
+    key_of = state_keys(project)
+    with talking() as engine:
+        version = str(engine.version()["Version"])
+    contents = Contents(
+        simulate=options.simulate,
+        targets={target.id: key_of(target, options.simulate) for target in targets},
+        commit=git.commit(project.root),
+        engine=version,
+    )
+    with _empty_folder(project.state / "bundles") as folder:
+        _keep_artifacts(targets, options, folder / ARTIFACTS)
+        finder = Bases(builder=builder, notes=Notes(state=project.state), ca=source.ca)
+        keep_bases(folder, [base for target in targets for base in bases(target).values()], finder)
+        _download_packages(project.root / "requirements.txt", folder / CHECKOUT, source)
+        options = replace(
+            options,
+            artifacts=folder / ARTIFACTS,
+            bundle=folder,
+            cache_to=(
+                f"type=local,dest={folder / CACHE / TARGET_FIELD},mode=min,compression=zstd",
+            ),
+        )
+        _build(project, selection, options)
+        if options.simulate:
+            for target in targets:
+                tree = simulated(project, target).artifacts.parent
+                copy_tree(tree, folder / SIMULATOR / tree.name)
+        _link_equal_blobs(folder / CACHE)
+        console.say(f"writing {out}")
+        return pack(folder, contents, out)
+
+
+@contextmanager
+def _empty_folder(parent: Path) -> Iterator[Path]:
+    """A folder for one run at a time. Its path has no colon, which ends a path for buildx."""
+    folder = parent / "making"
+    with exclusive(parent / "making.lock"):
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            yield folder
+        except OSError as error:
+            raise file_error("write", folder, error) from error
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _keep_artifacts(targets: tuple[Target, ...], options: BuildOptions, folder: Path) -> None:
+    """The vendor's files, with the mode that they have once they are unpacked."""
+    folder.mkdir()
+    for target in targets:
+        for file in needed_files(target, simulate=options.simulate).values():
+            source, place = options.artifacts / file.name, folder / file.name
+            if source.stat().st_mode & 0o777 == 0o644:
+                link_or_copy(source, place)
+            else:
+                shutil.copyfile(source, place)
+                place.chmod(0o644)
+
+
+def _download_packages(lock: Path, folder: Path, source: PackageIndex) -> None:
+    """The packages of build.py itself."""
+    console.say("downloading the packages of build.py")
+    argv = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"]
+    argv += ["--disable-pip-version-check", "--require-hashes", "--dest", str(folder)]
+    code, said = run([*argv, "--requirement", str(lock)], capture=True, env=pip_environment(source))
+    if code:
+        what = (
+            f"pip could not download the packages of build.py:\n{source.redacted(said.strip())}\n"
+        )
+        raise EngineError(Problem(what=what, fix="Check the network, and try again."))
+
+
+def _build(project: Project, selection: Selection, options: BuildOptions) -> None:
+    """Build every target, also those that are up to date, because only a build writes a cache."""
     planned = make_plan(project, selection, options)
     raise_all(planned.failures, single=len(selection.targets) == 1)
-    key_of = state_keys(project)
-    with temporary_folder(project.state / "bundles") as temporary:
-        making = _Making(project, selection, options, planned, temporary)
-        making.keep_files()
-        making.keep_wheels()
-        images = making.keep_bases()
-        making.record_build()
-        console.say(f"writing {out}")
-        contents = Contents(
-            simulate=options.simulate,
-            targets={each.id: key_of(each, options.simulate) for each in selection.targets},
-            images=images,
-            commit=git.commit(project.root),
-        )
-        return pack(making.folder, contents, out)
+    steps = tuple(replace(step, action=Action.BUILD) for step in planned.plan.steps)
+    planned = replace(planned, plan=replace(planned.plan, steps=steps))
+    build_all(project, selection, options, planned)
 
 
-@dataclass
-class _Making:
-    """A bundle in the making, whose files are in ``folder``."""
-
-    project: Project
-    selection: Selection
-    options: BuildOptions
-    planned: Planned
-    folder: Path
-
-    def __post_init__(self) -> None:
-        self._made: dict[str, Simulated] = {}
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        return self.selection.targets
-
-    def keep_files(self) -> None:
-        """The vendor's files, and the simulated ones."""
-        folder = self.folder / ARTIFACTS
-        folder.mkdir()
-        for target in self.targets:
-            for file in needed_files(target, simulate=self.options.simulate).values():
-                link_or_copy(self.options.artifacts / file.name, folder / file.name)
-            if self.options.simulate:
-                made = simulate(
-                    self.project, target, index_of(self.options), self.options.artifacts
-                )
-                self._made[target.id] = made
-                tree = made.artifacts.parent
-                copy_tree(tree, self.folder / SIMULATOR / tree.name)
-
-    def keep_wheels(self) -> None:
-        """One file for each locked package of the targets, of the build stage and of build.py."""
-        source = index_of(self.options)
-        console.say("downloading the locked packages")
-        locks = [lock for target in self.targets for lock in self._locks(target)]
-        stage = read_text(self.project.build_lock)
-        locks.append(Locked(name="the build stage", text=stage, options=_BUILD_STAGE))
-        download(locks, self.folder / WHEELS, source)
-        own = read_text(self.project.root / "requirements.txt")
-        download([Locked(name="requirements.txt", text=own)], self.folder / CHECKOUT, source)
-
-    def _locks(self, target: Target) -> Iterator[Locked]:
-        lock = read_lock(self.project, target)
-        python = ("--python-version", target.python.version)
-        options = (*python, "--python-platform", wheel_platform(target).uv_name)
-        built = tuple(target.built_wheels.values())
-        yield Locked(
-            name=f"the lock of {target.id}", text=lock.text, options=options, unbuilt=built
-        )
-        if lock.build:
-            name = f"the lock of the build requirements of {target.id}"
-            yield Locked(name=name, text=lock.build.text, options=options)
-
-    def keep_bases(self) -> dict[str, str]:
-        """The base images; returns their names with their ids."""
-        folder = self.folder / IMAGES
-        folder.mkdir()
-        used = {
-            (base.name, architecture): base
-            for target in self.targets
-            for base, architecture in bases(target).values()
-        }
-        found: dict[str, str] = {}
-        builder = find_builder(self.options.builder)
-        notes = Notes(state=self.project.state)
-        finder = Bases(builder=builder, notes=notes, ca=index_of(self.options).ca)
-        for (_, architecture), base in used.items():
-            reference = finder.find(base, architecture).reference
-            name = base.bootstrap_tag(architecture)
-            if reference != name:
-                put_into_engine(builder, reference, architecture, name)
-            try:
-                image = local_images([name])[name].id
-                console.say(f"saving {name}")
-                _save(name, folder / f"{image.removeprefix('sha256:')}.tar")
-            finally:
-                if reference != name:
-                    engine.remove_name(name)
-            found[name] = image
-        return found
-
-    def record_build(self) -> None:
-        """Build all targets without a cache, and record what Debian's mirrors answer."""
-        recorded = Recorded(self.folder / DEBIAN)
-        recorded.folder.mkdir()
-        hosts = Hosts(index_of(self.options).ca)
-        gateway = Gateway(bridge_address(), self.folder / WHEELS, recorded, hosts)
-        with serving(gateway):
-            build = BuildAnew(
-                project=self.project,
-                matrix=self.selection.matrix,
-                planned=self.planned,
-                made=self._made,
-                # Only its downloads are of use.
-                built=lambda _, image: remove_unnamed(image),
-                done="built and recorded",
-            )
-            failures = build.run(replace(self.options, gateway=gateway.address))
-        recorded.write()
-        if failures and gateway.asked:
-            raise with_addresses(failures, gateway.asked)
-        raise_all(failures, single=len(self.targets) == 1)
-        forget_cann(find_builder(self.options.builder))
-
-
-def with_addresses(failures: Mapping[str, CanneryError], asked: Iterable[str]) -> CanneryError:
-    """One error for ``failures``, with the addresses that could not be answered."""
-    every = sorted({*asked})
-    listed = "\n".join(f"  {each}" for each in every[:20])
-    problem = Problem(
-        what=f"the build asked the network for what the bundle does not have:\n{listed}\n",
-        fix="Make the bundle again, with the same checkout.",
-    )
-    return kind_of(failures.values())([*_problems(failures.values()), problem])
-
-
-def _problems(errors: Iterable[CanneryError]) -> list[Problem]:
-    return [problem for error in errors for problem in error.problems]
+def _link_equal_blobs(caches: Path) -> None:
+    """Store a blob once that the caches of several targets have."""
+    first: dict[str, Path] = {}
+    for blob in sorted(caches.glob("*/blobs/sha256/*")):
+        if (same := first.setdefault(blob.name, blob)) != blob:
+            blob.unlink()
+            os.link(same, blob)
 
 
 def copy_tree(source: Path, destination: Path) -> None:
@@ -212,9 +161,3 @@ def copy_tree(source: Path, destination: Path) -> None:
         shutil.copytree(source, destination, symlinks=True, copy_function=link)
     except OSError as error:
         raise file_error("write", destination, error) from error
-
-
-def _save(name: str, file: Path) -> None:
-    code, said = run(["docker", "save", "--output", str(file), name], capture=True)
-    if code:
-        raise EngineError(f"the engine could not save {name}: {said.strip()}")

@@ -91,13 +91,11 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Docker:
     return Docker(tmp_path)
 
 
-def find(
-    docker: Docker, base: Base, architecture: str = "arm64", *, offline: bool = False
-) -> FoundBase:
+def find(docker: Docker, base: Base, architecture: str = "arm64") -> FoundBase:
     """What a new run finds."""
     builder = Builder(name="default", local=True)
     notes = Notes(state=docker.folder / "state-of-the-checkout")
-    return Bases(builder=builder, notes=notes, offline=offline).find(base, architecture)
+    return Bases(builder=builder, notes=notes).find(base, architecture)
 
 
 def test_mirrors_are_asked_in_their_order_and_then_the_registry(
@@ -139,15 +137,6 @@ def test_a_registry_that_answers_rules_out_a_stand_in(docker: Docker, answering:
     assert first.startswith(f"{answering} does not give ")
     assert f"base debian-12 ({PINNED}) is not available for linux/arm64." in last
     assert "Check the reference in matrix.yaml" in first
-
-
-def test_a_bundle_brings_its_bases_and_nobody_is_asked(docker: Docker) -> None:
-    docker.has(local=(STAND_IN,), remote=(PINNED,))
-    assert find(docker, BASE, offline=True).reference == STAND_IN
-    docker.has(remote=(PINNED,))
-    with pytest.raises(EngineError, match="the bundle has not brought"):
-        find(docker, BASE, offline=True)
-    assert docker.pulls == []
 
 
 def test_a_builder_that_fails_is_no_registry_that_is_silent(docker: Docker) -> None:
@@ -238,7 +227,7 @@ def images(*references: str, architecture: str = "arm64") -> dict[str, LocalImag
     return dict.fromkeys(references, image)
 
 
-def identity(base: Base, here: dict[str, LocalImage], notes: Notes | None = None) -> str:
+def identity(base: Base, here: dict[str, LocalImage], notes: Notes) -> str:
     return expected_base(base, "arm64", here, notes).identity
 
 
@@ -250,8 +239,6 @@ def test_a_plan_expects_what_the_last_build_has_used(docker: Docker, tmp_path: P
     assert find(docker, BASE).reference == SECOND
     assert expected_base(BASE, "arm64", images(STAND_IN), notes).reference == SECOND
     assert identity(BASE, images(STAND_IN), notes) == PINNED
-    # A bundle's stand-in is used whatever a registry has.
-    assert identity(BASE, images(STAND_IN), None) == "sha256:1"
     # What another architecture uses is another image.
     assert expected_base(BASE, "amd64", {}, notes).reference == PINNED
     docker.has(local=(STAND_IN,))
@@ -295,10 +282,13 @@ def test_a_label_that_cannot_be_read_says_nothing(text: str) -> None:
     assert used_bases({}) == {}
 
 
-def test_an_image_without_a_digest_that_is_loaded_is_identified_by_its_id() -> None:
+def test_an_image_without_a_digest_that_is_loaded_is_identified_by_its_id(
+    tmp_path: Path,
+) -> None:
+    notes = Notes(state=tmp_path)
     base = replace(BASE, image="debian:bookworm-slim", mirrors=())
     assert base_names(base, "arm64") == ("debian:bookworm-slim", STAND_IN)
-    assert identity(base, images("debian:bookworm-slim")) == "sha256:1"
-    assert identity(base, images("debian:bookworm-slim", architecture="amd64")) == base.image
-    assert identity(base, {}) == "debian:bookworm-slim"
+    assert identity(base, images("debian:bookworm-slim"), notes) == "sha256:1"
+    assert identity(base, images("debian:bookworm-slim", architecture="amd64"), notes) == base.image
+    assert identity(base, {}, notes) == "debian:bookworm-slim"
     assert base_names(BASE, "arm64") == (STAND_IN,)

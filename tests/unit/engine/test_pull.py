@@ -10,7 +10,7 @@ import pytest
 
 from cannery.common.errors import EngineError
 from cannery.engine.builder import Builder
-from cannery.engine.images import pull, put_into_engine
+from cannery.engine.images import export_layout, pull
 
 BASE = "registry.test/debian@sha256:" + "ab" * 32
 REPEATED = (
@@ -84,8 +84,8 @@ def test_what_was_received_damaged_is_forgotten(
 def test_a_registry_is_not_blamed_for_an_engine_that_has_failed(docker: Path, words: str) -> None:
     (docker / "broken").write_text(words, encoding="utf-8")
     builder = Builder(name="default", local=True)
-    with pytest.raises(EngineError, match=r"the engine cannot have .*:\nERROR: failed to solve"):
-        put_into_engine(builder, BASE, "arm64", "name")
+    with pytest.raises(EngineError, match=r" cannot be exported:\nERROR: failed to solve"):
+        export_layout(builder, BASE, "arm64", docker / "layout")
     with pytest.raises(EngineError, match="the builder default reports") as raised:
         pull(builder, BASE, "arm64")
     (problem,) = raised.value.problems
