@@ -33,7 +33,7 @@ from cannery.engine import client as engine
 from cannery.engine import containers
 from cannery.engine.bake import BakeSettings, Failures, bake
 from cannery.engine.base import Notes
-from cannery.engine.builder import Builder, check_cache_export, find_builder, forget_cann
+from cannery.engine.builder import Builder, find_builder, forget_cann, require_containerd
 from cannery.engine.simulator import Simulated, simulate
 from cannery.fetch.needs import needed_files
 from cannery.image.bake_events import Event, EventKind, short
@@ -55,7 +55,7 @@ def carry_out(
     """
     builder = find_builder(options.builder)
     if options.cache_to:
-        check_cache_export(builder)
+        require_containerd(builder, "write a cache")
     containers.remove_abandoned()
     board = Board([step.id for step in planned.plan.steps])
     assembly = Assembly(project, selection.matrix, options, builder)

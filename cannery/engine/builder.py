@@ -100,11 +100,14 @@ def _check_engine(builder: Builder) -> None:
     raise EngineError(Problem(what=what, fix="Set DOCKER_HOST to that engine instead."))
 
 
-def check_cache_export(builder: Builder) -> None:
-    """Raise EngineError unless ``builder`` can write a cache."""
+def require_containerd(builder: Builder, purpose: str) -> None:
+    """Raise EngineError if ``builder`` is part of an engine without the containerd image store.
+
+    ``purpose`` is what needs it, as in "write a cache".
+    """
     if builder.local and not engine.uses_containerd():
         what = (
-            f"the builder {builder.name} cannot write a cache, because the engine does not use the"
+            f"the builder {builder.name} cannot {purpose}, because the engine does not use the"
             " containerd image store."
         )
         fix = "Enable that store, or choose another builder with --builder."

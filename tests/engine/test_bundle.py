@@ -68,6 +68,8 @@ def bundle(elsewhere: Room, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def offline(elsewhere: Room, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
     with room(tmp_path_factory.mktemp("room"), 7, elsewhere.checkout) as made:
+        # As if it was cloned with another umask.
+        subprocess.run(["chmod", "-R", "g+w", str(made.checkout)], check=True)
         yield made
 
 

@@ -20,7 +20,7 @@ import pytest
 from cannery.building.planning import published_key, published_repository
 from cannery.engine import client as local
 from cannery.engine.base import as_layout, building_architecture
-from cannery.engine.builder import check_cache_export, find_builder
+from cannery.engine.builder import find_builder, require_containerd
 from cannery.engine.images import local_images
 from cannery.image.bake_file import Caches
 from cannery.image.content_key import LABEL
@@ -83,7 +83,7 @@ def world(
 def built(world: World) -> Baked:
     """Both images, from the first engine, which has put all layers into the registry."""
     with using(world.first):
-        check_cache_export(find_builder(""))
+        require_containerd(find_builder(""), "write a cache")
         caches = Caches(destinations=(f"{world.registry}/cache",))
         baked, heard = world.cook(world.builds(), caches)
     assert not baked.failures

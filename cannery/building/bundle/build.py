@@ -24,6 +24,7 @@ from cannery.common.errors import (
 from cannery.common.files import temporary_folder
 from cannery.common.model import Target
 from cannery.common.references import image_tag
+from cannery.engine.builder import find_builder, require_containerd
 from cannery.engine.simulator import simulated
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
@@ -47,6 +48,7 @@ def build_from_bundle(
         what = f"{bundle} has Huawei's packages and no simulated ones."
         raise UsageError(Problem(what=what, fix="Leave out --simulate."))
     _require_same(project, selection, contents, bundle)
+    require_containerd(find_builder(""), "build from a bundle")
     restore_simulator(project, folder, selection.targets, bundle)
     tags = [image_tag(name, simulate=contents.simulate) for name in contents.targets]
     options = replace(

@@ -27,7 +27,7 @@ from cannery.common.package_index import PackageIndex
 from cannery.common.process import run
 from cannery.common.references import TARGET_FIELD
 from cannery.engine.base import Bases, Notes
-from cannery.engine.builder import check_cache_export, find_builder
+from cannery.engine.builder import find_builder, require_containerd
 from cannery.engine.client import talking
 from cannery.engine.simulator import simulated
 from cannery.fetch.needs import needed_files
@@ -53,7 +53,7 @@ def make_bundle(project: Project, selection: Selection, options: BuildOptions, o
     """
     require_place(out)
     builder = find_builder(options.builder)
-    check_cache_export(builder)
+    require_containerd(builder, "write a bundle")
     targets, source = selection.targets, index_of(options)
     raise_all(make_plan(project, selection, options).failures, single=len(targets) == 1)
     key_of = state_keys(project)

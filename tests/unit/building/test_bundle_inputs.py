@@ -161,6 +161,7 @@ def test_a_step_that_needs_a_network_names_the_engine_of_the_cache(
 
     monkeypatch.setattr(build, "unpack", lambda *_: (tmp_path, contents))
     monkeypatch.setattr(build, "state_keys", lambda _: lambda *_: "1" * 64)
+    monkeypatch.setattr(build, "find_builder", lambda _: Builder(name="default", local=False))
     monkeypatch.setattr(build, "make_plan", lambda *_: None)
     monkeypatch.setattr(build, "build_all", fail)
     selection = Selection(matrix=matrix, targets=(TARGET,), named=frozenset())

@@ -8,7 +8,7 @@ import pytest
 
 from cannery.common.errors import EngineError, UsageError
 from cannery.engine import client as engine
-from cannery.engine.builder import Builder, check_cache_export, find_builder, progress_mode
+from cannery.engine.builder import Builder, find_builder, progress_mode, require_containerd
 
 # Ends with the code, and says the text, of the file that is called like its arguments.
 DOCKER = f"""#!{sys.executable}
@@ -119,8 +119,8 @@ def test_a_builder_in_another_engine(docker: Docker) -> None:
 
 def test_who_can_write_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "uses_containerd", lambda: False)
-    check_cache_export(Builder(name="pool", local=False))
+    require_containerd(Builder(name="pool", local=False), "write a cache")
     with pytest.raises(EngineError, match="cannot write a cache"):
-        check_cache_export(Builder(name="default", local=True))
+        require_containerd(Builder(name="default", local=True), "write a cache")
     monkeypatch.setattr(engine, "uses_containerd", lambda: True)
-    check_cache_export(Builder(name="default", local=True))
+    require_containerd(Builder(name="default", local=True), "write a cache")
