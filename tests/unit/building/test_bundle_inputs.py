@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from cannery.building.journal import Journal
 
 from cannery.building.bundle import build, inputs
 from cannery.building.bundle.archive import Contents
@@ -166,11 +165,8 @@ def test_a_step_that_needs_a_network_names_the_engine_of_the_cache(
     monkeypatch.setattr(build, "build_all", fail)
     selection = Selection(matrix=matrix, targets=(TARGET,), named=frozenset())
     options = BuildOptions()
-    journal = Journal(path=tmp_path / "journal.json", options=options)
     with pytest.raises(BuildError) as caught:
-        build.build_from_bundle(
-            Project(root=tmp_path), selection, options, tmp_path / "x.bundle", journal
-        )
+        build.build_from_bundle(Project(root=tmp_path), selection, options, tmp_path / "x.bundle")
     first, last = map(str, caught.value.problems)
     assert first == "apt-get update failed."
     assert "The cache is of engine 29.1.0." in last
