@@ -15,6 +15,7 @@ REMOVED: dict[str, str] = {
     },
     "build --resume": "Run the same command again: images that are up to date are skipped.",
     "cache": "Use 'build.py fetch --stored', or 'build.py fetch --prune DAYS'.",
+    "catalog --out": "Use 'build.py list --format json --verbose' and site/make.py.",
     "catalog --notes": "Use 'build.py diff A B' with two files below releases/.",
     "notes": "Use 'build.py diff A B' with two files below releases/.",
     "prune": "Use the registry's own retention; docs/publish.md says what it must keep.",

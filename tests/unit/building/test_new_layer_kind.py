@@ -16,7 +16,7 @@ from tests.unit.matrices import CHECKOUT, edited, make_checkout
 
 NEW = """\
 def _notice(target):
-    inputs = [_build_inputs(target), "hello"]
+    inputs = [target.build_base.image, "hello"]
     return _layer("notice", LayerKind.NOTICE, inputs, ["base"])
 
 
@@ -24,10 +24,10 @@ def _notice(target):
 LAYERS = (
     ("class LayerKind(StrEnum):\n", 'class LayerKind(StrEnum):\n    NOTICE = "notice"\n'),
     (
-        "        _guard(target, lock),\n    )",
-        "        _notice(target),\n        _guard(target, lock),\n    )",
+        "        make.guard(environment),\n    )",
+        "        _notice(target),\n        make.guard(environment),\n    )",
     ),
-    ("def _guard(target: Target, lock: Lock)", NEW + "def _guard(target: Target, lock: Lock)"),
+    ("class _Layers:\n", NEW + "class _Layers:\n"),
 )
 BLOCK = """\
 {% for layer in layers if layer.kind == "notice" %}
