@@ -35,7 +35,6 @@ from cannery.verify.devices import device_specs, simulated_host
 from cannery.verify.image_checks import components
 from cannery.verify.results import audit_path
 from cannery.verify.run_checks import Subject
-from cannery.verify.sarif import to_sarif
 
 _GROUP = "any image (--image without --target)"
 
@@ -105,14 +104,6 @@ class AnyImageOptions(OptionSet):
     )
     json: Path | None = _ANY.field(help="write the report as JSON")
     junit: Path | None = _ANY.field(help="write the report as JUnit XML, for CI services")
-    sarif: Path | None = _ANY.field(help="write the report as SARIF, for code scanning")
-    dockerfile: str = _ANY.field(
-        help="the file of the repository that results in the SARIF file point to",
-        default="Dockerfile",
-        metavar="PATH",
-        needs="sarif",
-        conflicts=(),
-    )
 
 
 COMMAND = Command(
@@ -162,7 +153,6 @@ def _test_any(options: CheckImageOptions, more: AnyImageOptions, project: Projec
     files = {report: to_json(found)}
     files |= {more.json: to_json(found)} if more.json else {}
     files |= {more.junit: to_junit(found)} if more.junit else {}
-    files |= {more.sarif: to_sarif(found, more.dockerfile)} if more.sarif else {}
     write_files(files)
     console.show_result(to_text(found, verbose=options.verbose), failed=bool(found.failures))
     console.say(f"{options.image}: the report is in {report}")
