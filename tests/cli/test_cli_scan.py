@@ -3,7 +3,7 @@
 
 The scanners and their databases cannot be installed from a package index, so no scanner runs here.
 The programs record what they get, and know the options and exit codes that the documentation and
-the sources of grype 0.101, trivy 0.66 and osv-scanner 2.2 have: grype exits with 2 for
+the sources of grype 0.108, trivy 0.66 and osv-scanner 2.2 have: grype exits with 2 for
 --fail-on, trivy with the code of --exit-code, osv-scanner with 1 for any vulnerability.
 """
 
@@ -198,7 +198,7 @@ def test_check_warns_of_an_exception_that_has_expired(checkout: Checkout) -> Non
         ({"status_notes": "expires 2027-02-29: x"}, "does not begin with a last day."),
         ({"products": [{"@id": "torch"}]}, "a product must be a package URL"),
         ({"vulnerability": {}}, "has no 'name'"),
-        ({"vulnerability": "CVE-2025-1"}, "'vulnerability'"),
+        ({"vulnerability": "CVE-2025-1"}, "a statement.vulnerability must be"),
     ],
 )
 def test_check_names_the_place_of_a_mistake(

@@ -50,13 +50,7 @@ READ: dict[str, Mapping[str, str]] = {
     "update/update/Look for what is new": {"OPTIONS": "--new --kind cann --table="},
     "update/update/Lock": {},
     "update/scan/Install requirements": {},
-    "update/scan/Scan": {**REGISTRY, "ADVISORIES": "https://osv.example.com"},
-    "update/rebuild/Install requirements": {},
-    "update/rebuild/Take later Debian packages": VALUES,
-    "update/rebuild/Lock later Python packages": {
-        **VALUES,
-        "ADVISORIES": "https://osv.example.com",
-    },
+    "update/scan/Scan": REGISTRY,
     "gitlab/check/script": {},
     "gitlab/suite/script": {},
     "gitlab/npu/script": {"CANNERY_ARTIFACTS": "vendor"},
@@ -64,7 +58,7 @@ READ: dict[str, Mapping[str, str]] = {
     "gitlab/publish/after_script": {},
     "gitlab/prune/script": REGISTRY,
     "gitlab/prune/after_script": {},
-    "gitlab/scan/script": {**REGISTRY, "CANNERY_ADVISORIES": "https://osv.example.com"},
+    "gitlab/scan/script": REGISTRY,
     "gitlab/scan/after_script": {},
     "child/.build/script": {"TARGETS": MAIN, "CANNERY_CACHE_TO": "registry.example.com/cache"},
 }

@@ -68,7 +68,7 @@ def test_the_page_is_up_to_date() -> None:
 
 
 @pytest.mark.parametrize(
-    "variable", ["CANNERY_NPU", "CANNERY_PRUNE", "CANNERY_ADVISORIES", "CANNERY_NIGHTLY"]
+    "variable", ["CANNERY_NPU", "CANNERY_PRUNE", "CANNERY_SCAN", "CANNERY_NIGHTLY"]
 )
 def test_a_schedule_with_a_job_of_its_own_starts_no_other(variable: str) -> None:
     for job in ("check", "suite", "plan", "build"):
