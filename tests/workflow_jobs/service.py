@@ -12,6 +12,7 @@ import os
 import re
 import ssl
 import subprocess
+import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
