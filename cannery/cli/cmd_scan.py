@@ -51,8 +51,7 @@ COMMAND = Command(
     description="Makes the SBOM of targets or images, or takes an SBOM file, and runs grype, "
     "trivy or osv-scanner on it. Passes on the exceptions that have not expired. Exits with code "
     "14 for a vulnerability or an expired exception. See docs/security.md.",
-    reads=f"images of the engine, images/, releases/, the registry and {EXCEPTIONS}; the scanner "
-    "reads its database",
+    reads=f"images of the engine, images/, releases/, the registry and {EXCEPTIONS}",
     writes="nothing",
     example="scan py39-torch231-cann8t39 --with grype --fail-on critical",
     options=(ScanOptions,),
@@ -72,9 +71,7 @@ def run(given: Given, project: Project) -> int:
     named = published_bills if options.published else bills
     for bill in named(project, options.names, existing(options.ca)):
         console.say(f"scanning {bill.name} with {scanner}")
-        failing, output = scan(
-            scanner, bill.document, vex, options.fail_on, fixable=options.fixable
-        )
+        failing, output = scan(scanner, bill, vex, options.fail_on, fixable=options.fixable)
         print(printable("\n".join([bill.name, *bill.notes, output])))
         if failing:
             problems.append(Problem(what=f"{bill.name} has vulnerabilities that {scanner} lists."))

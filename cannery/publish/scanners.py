@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cannery.common.errors import EngineError, Problem, file_error
+from cannery.common.errors import EngineError, FileError, Problem
 from cannery.common.process import run
+from cannery.publish.bills import NamedBill
 
 SEVERITIES = ("critical", "high", "medium", "low")
 SCANNERS = {"grype": 2, "trivy": 14, "osv-scanner": 1}
 """Scanners with their exit code for vulnerabilities: trivy's is given to it."""
-
-_DISTRIBUTION = re.compile(r"[?&]distro=([a-z]+)-([0-9.]+)")
 
 
 def find_scanner(name: str) -> str:
@@ -31,21 +30,23 @@ def find_scanner(name: str) -> str:
 
 
 def scan(
-    scanner: str, sbom: Mapping[str, Any], vex: Mapping[str, Any], fail_on: str, *, fixable: bool
+    scanner: str, bill: NamedBill, vex: Mapping[str, Any], fail_on: str, *, fixable: bool
 ) -> tuple[bool, str]:
     """Whether the scanner finds vulnerabilities as severe as ``fail_on``, and its output."""
-    sbom = sbom.get("predicate", sbom)  # of an attestation
+    sbom: Any = bill.document
+    if isinstance(sbom, dict) and isinstance(sbom.get("predicate"), dict):
+        sbom = sbom["predicate"]  # of an attestation
+    if not isinstance(sbom, dict) or not {"spdxVersion", "bomFormat"} & sbom.keys():
+        fix = "Name an SBOM as JSON, of SPDX 2 or CycloneDX."
+        raise FileError(Problem(what=f"{bill.name} is not an SBOM.", fix=fix))
     with tempfile.TemporaryDirectory(prefix="cannery-scan-") as temporary:
         # osv-scanner knows the format by the name.
         path = Path(temporary, "bom.cdx.json" if "bomFormat" in sbom else "bom.spdx.json")
         exceptions = Path(temporary, "exceptions.openvex.json")
-        try:
-            path.write_text(json.dumps(sbom), encoding="utf-8")
-            exceptions.write_text(json.dumps(vex), encoding="utf-8")
-        except OSError as error:
-            raise file_error("write", path, error) from error
+        path.write_text(json.dumps(sbom), encoding="utf-8")
+        exceptions.write_text(json.dumps(vex), encoding="utf-8")
         options = _options(scanner, path, fail_on, fixable=fixable)
-        if vex["statements"] and scanner != "osv-scanner":
+        if vex["statements"]:
             options += ["--vex", str(exceptions)]
         # Not in the user's folder, where a .trivyignore or .grype.yaml would hide results.
         code, output = run([scanner, *options], cwd=path.parent, capture=True)
@@ -63,7 +64,7 @@ def _options(scanner: str, path: Path, fail_on: str, *, fixable: bool) -> list[s
         options = ["sbom", str(path), "--quiet", "--exit-code", str(SCANNERS[scanner])]
         options += ["--severity", ",".join(limit).upper()] if limit else []
         # Without the system, trivy leaves out its packages; only trivy's own SBOMs name it.
-        match = _DISTRIBUTION.search(path.read_text(encoding="utf-8"))
+        match = re.search(r"[?&]distro=([a-z]+)-([0-9.]+)", path.read_text(encoding="utf-8"))
         options += ["--distro", f"{match[1]}/{match[2]}"] if match else []
         return options + (["--ignore-unfixed"] if fixable else [])
     return ["scan", "source", "--lockfile", str(path)]

@@ -254,3 +254,6 @@ def test_mistakes_on_the_command_line(checkout: Checkout, install: Scanner, sbom
         2, "there is no file none.json.", "there is no file nothing.json."
     )
     checkout.run("scan", sbom, "--fail-on", "hihg").refused(2, "hihg")
+    for text in ("[]", "7", "{}", '{"predicate": 7}'):
+        Path(sbom).write_text(text, encoding="utf-8")
+        checkout.run("scan", sbom).refused(9, f"{sbom} is not an SBOM. Name an SBOM as JSON")
