@@ -51,7 +51,8 @@ def lint(session: nox.Session) -> None:
     dockerfiles = [*sorted(glob.glob("images/*/Dockerfile")), f"{SIM}/Dockerfile"]
     dockerfiles += glob.glob("examples/*/Dockerfile*")
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
-    scripts = ["setup.sh", ".ci/run", ".ci/gather", ".ci/propose", f"{CONTEXT}/add-device-user"]
+    scripts = ["setup.sh", ".ci/run", ".ci/gather", ".ci/propose", ".ci/scanner"]
+    scripts += [f"{CONTEXT}/add-device-user"]
     shell = "build-hccl-test build-wheel install-packages install-rpms install-uv installer-shims"
     scripts += [f"{CONTEXT}/{name}" for name in [*shell.split(), "name-python", "native-python"]]
     scripts += [f"{SIM}/device/build.sh", "cannery/verify/probe/find_python.sh"]

@@ -17,7 +17,6 @@ from cannery.matrix.families import MERGES
 from cannery.matrix.files import DATA
 from cannery.matrix.schema import matrix_of
 from cannery.publish.policy import publishing_of
-from cannery.publish.scan.exceptions import exceptions_of
 from cannery.verify.audit.own_checks import checks_of
 from cannery.verify.audit.profiles import profiles_of
 from schemas.emit import Schema, document
@@ -39,7 +38,6 @@ def schema_files(folder: Path = FOLDER) -> dict[Path, str]:
     publish, _ = record(folder, "publish.yaml", lambda top: publishing_of(top, targets))
     checks, _ = record(folder, "checks.yaml", checks_of)
     profiles, _ = record(folder, "profiles.yaml", profiles_of)
-    exceptions, _ = record(folder, "exceptions.yaml", exceptions_of)
     _describe(matrix, (FOLDER.parent / "docs" / "matrix.md").read_text(encoding="utf-8"))
     _complete_families(matrix)
     return {
@@ -47,7 +45,7 @@ def schema_files(folder: Path = FOLDER) -> dict[Path, str]:
         for name, schema in (
             *(("matrix", matrix), ("data", _data(matrix)), ("compat", compat)),
             ("publish", publish),
-            *(("checks", checks), ("profiles", profiles), ("exceptions", exceptions)),
+            *(("checks", checks), ("profiles", profiles)),
         )
     }
 

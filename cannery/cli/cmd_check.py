@@ -14,6 +14,7 @@ from cannery.compat.check_report import Judged, outdated, require_read, summary
 from cannery.lock.lock_file import contradictions, read_lock
 from cannery.matrix.project import Project
 from cannery.options import FORMAT, TargetOptions
+from cannery.publish.exceptions import EXCEPTIONS, read_exceptions
 from cannery.publish.policy import load
 
 
@@ -29,7 +30,7 @@ COMMAND = Command(
     "CANN, Python, NNAL, apex, DeepSpeed and their packages, and with the metadata of its locked "
     "wheels. For each conflict, names the reason, the source and the nearest known combinations. "
     "Builds nothing and needs no engine.",
-    reads="matrix.yaml, compat.yaml and the locks in images/",
+    reads=f"matrix.yaml, compat.yaml, the locks in images/, and {EXCEPTIONS}",
     writes="nothing",
     example="check --target 'py39-*' --format json",
     options=(CheckOptions,),
@@ -39,7 +40,8 @@ COMMAND = Command(
 def run(given: Given, project: Project) -> int:
     """Print how many targets were checked, what is unverified, and what sources disagree on.
 
-    What is no longer maintained, and a source that was read long ago, is a warning. Where all
+    What is no longer maintained, a source that was read long ago, and an exception of scan that
+    has expired are warnings. Where all
     targets were checked, the definitions that none of them uses are named too.
 
     Raises:
@@ -47,6 +49,7 @@ def run(given: Given, project: Project) -> int:
             ``load``. MatrixError too where the metadata of locked wheels contradicts a target.
     """
     options, today = read(CheckOptions, given, project), now()[:10]
+    expired = [f"warning: {each}" for each in read_exceptions(project.root, today)[1]]
 
     def found() -> Judged:
         load(project.publish_file, project.matrix())
@@ -58,7 +61,7 @@ def run(given: Given, project: Project) -> int:
 
     def text(found: Judged) -> str:
         aged = outdated(project.compat().sources.values(), today)
-        return "\n".join([*summary(found, today), *aged, *_unused(project, found)])
+        return "\n".join([*summary(found, today), *aged, *_unused(project, found), *expired])
 
     return show(found, text, as_json=options.format == "json")
 

@@ -188,8 +188,6 @@ def _told(stored: Stored) -> str:
         lines.append(f"  from {record.url} at {record.fetched}")
         if record.accepted_by:
             lines.append(f"  licence {record.eula} accepted by {record.accepted_by}")
-        if record.signature:
-            lines.append(f"  signature {record.signature}")
         if record.first_use:
             lines.append("  trusted on first use: nobody publishes its sha256")
     return "\n".join(lines)

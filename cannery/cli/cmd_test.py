@@ -34,7 +34,6 @@ from cannery.verify.devices import device_specs, simulated_host
 from cannery.verify.image_checks import components
 from cannery.verify.results import audit_path
 from cannery.verify.run_checks import Detail, ImageChecks, Subject, check
-from cannery.verify.sarif import to_sarif
 
 _GROUP = "any image (--image without --target)"
 
@@ -104,14 +103,6 @@ class AnyImageOptions(OptionSet):
     )
     json: Path | None = _ANY.field(help="write the report as JSON")
     junit: Path | None = _ANY.field(help="write the report as JUnit XML, for CI services")
-    sarif: Path | None = _ANY.field(help="write the report as SARIF, for code scanning")
-    dockerfile: str = _ANY.field(
-        help="the file of the repository that results in the SARIF file point to",
-        default="Dockerfile",
-        metavar="PATH",
-        needs="sarif",
-        conflicts=(),
-    )
 
 
 COMMAND = Command(
@@ -161,7 +152,6 @@ def _test_any(options: CheckImageOptions, more: AnyImageOptions, project: Projec
     files = {report: to_json(found)}
     files |= {more.json: to_json(found)} if more.json else {}
     files |= {more.junit: to_junit(found)} if more.junit else {}
-    files |= {more.sarif: to_sarif(found, more.dockerfile)} if more.sarif else {}
     write_files(files)
     console.show_result(to_text(found, verbose=options.verbose), failed=bool(found.failures))
     console.say(f"{options.image}: the report is in {report}")

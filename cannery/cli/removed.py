@@ -21,6 +21,14 @@ REMOVED: dict[str, str] = {
     "prune": "Use the registry's own retention; docs/publish.md says what it must keep.",
     "reproduce": "Use 'build.py build ID --force', then 'build.py diff REF ID'; see "
     "docs/provenance.md.",
+    "scan --database": "Use --with: grype, trivy and osv-scanner have databases of their own.",
+    "scan --exceptions": "Write exceptions.openvex.json; see docs/security.md.",
+    **{
+        f"scan --{name}": "Run the scanner itself on the SBOM for other formats."
+        for name in ("format", "json", "sarif")
+    },
+    "test --sarif": "Use --junit or --json.",
+    "test --dockerfile": "Use --junit or --json.",
     "update --snapshot": "Name the base by its digest, as 'build.py update --bases --write' does.",
 }
 """A command, or a command and its long option as in ``build --resume``, to a sentence."""

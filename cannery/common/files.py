@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 import shutil
 import socket
@@ -13,8 +14,10 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from cannery.common.errors import FileError, Problem, file_error
+from cannery.common.errors import FileError, Problem, Span, file_error
+from cannery.common.outside import parse_json
 
 _ATTEMPTS = 20
 """How often a folder is made that other processes remove."""
@@ -316,3 +319,24 @@ def _started(process: int) -> str:
         return ""
     # The name of the program may contain spaces and brackets; the time is the 20th field after it.
     return text.rpartition(")")[2].split()[19]
+
+
+_LARGEST_JSON = 1 << 28
+
+
+def read_json(content: bytes, name: str) -> Any:
+    """The JSON document ``content`` of a file called ``name``.
+
+    Raises:
+        FileError: it is not JSON, with the place.
+    """
+    try:
+        return parse_json(content.decode("utf-8-sig"), most=_LARGEST_JSON)
+    except UnicodeDecodeError as error:
+        raise FileError(Problem(what=f"{name} is not UTF-8 text: {error.reason}.")) from error
+    except json.JSONDecodeError as error:
+        where = Span(file=name, line=error.lineno, column=error.colno)
+        message = error.msg[0].lower() + error.msg[1:]
+        raise FileError(Problem(what=f"the file is not JSON: {message}.", where=where)) from error
+    except ValueError as error:
+        raise FileError(Problem(what=f"{name} is not valid: {error}.")) from error

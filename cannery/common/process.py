@@ -250,6 +250,7 @@ _OF = {
     "cosign": ("COSIGN_*", "SIGSTORE_*", "VAULT_*", "DOCKER_CONFIG", *_ACCOUNTS, *_KUBERNETES),
     "grype": ("XDG_CACHE_HOME", "GRYPE_DB_*"),
     "trivy": ("XDG_CACHE_HOME", "TRIVY_CACHE_DIR", "TRIVY_DB_REPOSITORY", "TRIVY_SKIP_DB_UPDATE"),
+    "osv-scanner": ("XDG_CACHE_HOME", "OSV_SCANNER_LOCAL_DB_CACHE_DIRECTORY"),
     "git": ("XDG_CONFIG_HOME",),  # whose file may say that the repository is safe
     "npu-smi": _LIBRARIES,
 }

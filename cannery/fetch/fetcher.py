@@ -20,13 +20,11 @@ from cannery.common.http import Patience
 from cannery.common.process import Stopped
 from cannery.common.sources import Address, File
 from cannery.common.urls import is_safe, public
-from cannery.fetch import signature
 from cannery.fetch.http import Client, TransferError
 from cannery.fetch.needs import Lacks
-from cannery.fetch.signature import signed_beside
 from cannery.fetch.store import Origin, Store, notes_of
 from cannery.fetch.transfer import Screen, Transfer, disk_error
-from cannery.fetch.unzip import Archive, Signed
+from cannery.fetch.unzip import Archive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,22 +98,9 @@ class Fetcher:
         if got is None:
             return None
         partial, sha256, address = got
-        signed = self._beside(address, partial, file.name) if self.terms.cann_ca else ""
-        record = self._record(file, address, signed)
+        record = self._record(file, address)
         path = self.store.admit(partial, sha256, replace(record, first_use=not file.sha256))
         return Fetched(file=file, path=path, sha256=sha256, first_use=not file.sha256)
-
-    def _beside(self, address: Address, partial: Path, name: str) -> str:
-        """What became of the signature that the server may have beside the file ``name``."""
-        try:
-            with tempfile.TemporaryDirectory(prefix="signed-", dir=partial.parent) as folder:
-                signed = signed_beside(self.client, address, partial, Path(folder))
-                return self._signature(signed, name)
-        except TransferError as error:
-            what = f"whether {name} is signed is not known: {error}."
-            raise ArtifactError(Problem(what=what, fix="Retry later.")) from error
-        except OSError as error:
-            raise disk_error(partial, error) from error
 
     def _from_zip(self, file: File, archive: File, failures: dict[str, str]) -> Fetched | None:
         got = self._download(archive, archive.sha256, failures)
@@ -124,10 +109,9 @@ class Fetcher:
         zipped, _, address = got
         try:
             with tempfile.TemporaryDirectory(prefix="unzip-", dir=zipped.parent) as folder:
-                path, signed = Archive(zipped, archive.name, Path(folder)).take(file.name)
-                record = self._record(file, address, self._signature(signed, archive.name))
+                path = Archive(zipped, archive.name, Path(folder)).take(file.name)
                 sha256 = sha256_of(path)
-                stored = self.store.admit(path, sha256, record)
+                stored = self.store.admit(path, sha256, self._record(file, address))
         except OSError as error:
             raise disk_error(zipped, error) from error
         self.store.note_opened(archive.sha256, file.name, sha256)
@@ -135,21 +119,13 @@ class Fetcher:
         notes_of(zipped).unlink(missing_ok=True)
         return Fetched(file=file, path=stored, sha256=sha256)
 
-    def _signature(self, signed: Signed | None, name: str) -> str:
-        if signed is None:
-            return ""
-        said = signature.verify(signed, name, self.terms.cann_ca)
-        console.say(f"the signature of {name} was {said}")
-        return said
-
-    def _record(self, file: File, address: Address, signed: str) -> Origin:
+    def _record(self, file: File, address: Address) -> Origin:
         return Origin(
             name=file.name,
             url=public(address.url),
             fetched=now(),
             eula=file.eula,
             accepted_by=self.terms.accepted_by if file.eula else "",
-            signature=signed,
         )
 
     def _download(
@@ -229,13 +205,11 @@ class Terms:
     """What the user has agreed to.
 
     ``accepted_by`` is who accepts the vendor's licence, empty for nobody. ``first_use`` says that
-    a file without a published hash is trusted once. ``cann_ca`` has the certificates that the
-    vendor's signatures must lead to.
+    a file without a published hash is trusted once.
     """
 
     accepted_by: str = ""
     first_use: bool = False
-    cann_ca: Path | None = None
 
     def against(self, file: File) -> list[Problem]:
         """Why ``file`` may not be downloaded."""

@@ -76,7 +76,6 @@ class Sources:
         return Terms(
             accepted_by=transfer.accept_eula or self.settings.accept_eula,
             first_use=transfer.trust_first_use,
-            cann_ca=self.settings.cann_ca,
         )
 
     def downloads(self, file: File, component: str, folder: Path) -> bool:

@@ -46,8 +46,7 @@ class TransferError(Exception):
     """A transfer failed. ``final`` says that this address will not succeed by being asked again.
 
     ``again_from_start`` says that what has arrived so far cannot be continued, and ``after`` is
-    how many seconds the server asks to wait. ``is_absent`` says that the server has no such file,
-    or shows it to nobody.
+    how many seconds the server asks to wait.
     """
 
     def __init__(
@@ -56,12 +55,10 @@ class TransferError(Exception):
         *,
         final: bool = False,
         again_from_start: bool = False,
-        is_absent: bool = False,
         after: float = 0,
     ) -> None:
         super().__init__(why)
         self.final = final
-        self.is_absent = is_absent
         self.again_from_start = again_from_start
         self.after = after
 
@@ -199,7 +196,7 @@ def _judged(response: requests.Response, offset: int) -> Answer:
         raise TransferError("it does not have the rest of the file", again_from_start=True)
     if status not in (200, 206):
         why = _REFUSALS.get(status, "it does not send the file")
-        raise TransferError(f"{why} ({status})", final=True, is_absent=status in (403, 404, 410))
+        raise TransferError(f"{why} ({status})", final=True)
     if "html" in response.headers.get("Content-Type", "").lower():
         raise TransferError("it sends a web page, perhaps to log in, and not the file", final=True)
     if status == requests.codes.ok:

@@ -40,8 +40,7 @@ _in_use: dict[Path, int] = {}
 class Origin:
     """Where a stored file came from, as UTC times and plain text.
 
-    ``accepted_by`` is who accepted the licence ``eula``; ``signature`` says whether the vendor's
-    signature was verified.
+    ``accepted_by`` is who accepted the licence ``eula``.
     """
 
     name: str
@@ -49,7 +48,6 @@ class Origin:
     fetched: str
     eula: str = ""
     accepted_by: str = ""
-    signature: str = ""
     first_use: bool = False
 
 
@@ -168,8 +166,10 @@ class Store:
     def record(self, sha256: str) -> Origin | None:
         """What is known of a file; None if its record is missing or damaged."""
         try:
-            return Origin(**json.loads(read_text(self._record(sha256))))
-        except (FileNotFoundError, FileError, ValueError, TypeError):
+            loaded = json.loads(read_text(self._record(sha256)))
+            loaded.pop("signature", None)  # of records that earlier versions have written
+            return Origin(**loaded)
+        except (FileNotFoundError, FileError, ValueError, TypeError, AttributeError):
             return None
 
     def files(self) -> list[Stored]:

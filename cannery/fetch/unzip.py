@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes one file out of a vendor's zip: the package, or a zip with it beside its signature."""
+"""Takes one file out of a vendor's zip, or out of the one zip in it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ from cannery.fetch.transfer import disk_error
 _LARGEST = 1 << 36
 """The most bytes that a member may have when it is unpacked: 64 GiB."""
 
-LARGEST_SIGNATURE = 1 << 24
-"""The most bytes of a signature or a revocation list."""
-
 _RATIO = 1100
 """More than deflate can compress (zlib.net, technical details): a member that claims more lies."""
 
@@ -30,15 +27,6 @@ _DAMAGED = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Signed:
-    """A file whose content the vendor has signed, with the signature and the revocation list."""
-
-    content: Path
-    signature: Path
-    revocations: Path | None
-
-
 @dataclass(frozen=True)
 class Archive:
     """The zip ``path``, which people know as ``name``. It is unpacked into ``folder``."""
@@ -46,9 +34,10 @@ class Archive:
     path: Path
     name: str
     folder: Path
+    is_inner: bool = False
 
-    def take(self, wanted: str) -> tuple[Path, Signed | None]:
-        """Unpack the file ``wanted``, and what is signed of the archive, if anything is.
+    def take(self, wanted: str) -> Path:
+        """Unpack the file ``wanted``, of this zip or of the one zip in it.
 
         Raises:
             ArtifactError: the zip is damaged, or does not contain the file exactly once.
@@ -56,16 +45,13 @@ class Archive:
         """
         with self._opened() as archive:
             members = [each for each in archive.infolist() if not each.is_dir()]
-            signed = self._signed(archive, members, wanted)
             if direct := self._member(members, wanted):
-                if signed and signed.content.name != wanted:
-                    raise self._wrong(f"the signature in it is not of {wanted}")
-                return self._unpack(archive, direct, _LARGEST), signed
-        if signed and signed.content.suffix == ".zip":
-            inner = Archive(signed.content, signed.content.name, self.folder / "inner")
-            path, _ = inner.take(wanted)
-            return path, signed
-        raise self._wrong(f"it does not contain {wanted}")
+                return self._unpack(archive, direct)
+            zips = [each for each in members if each.filename.endswith(".zip")]
+            if self.is_inner or len(zips) != 1:
+                raise self._wrong(f"it does not contain {wanted}")
+            path = self._unpack(archive, zips[0])
+        return Archive(path, path.name, self.folder / "inner", is_inner=True).take(wanted)
 
     @contextmanager
     def _opened(self) -> Iterator[zipfile.ZipFile]:
@@ -90,38 +76,12 @@ class Archive:
             raise self._wrong(f"it contains {wanted} {len(found)} times")
         return found[0] if found else None
 
-    def _signed(
-        self, archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], wanted: str
-    ) -> Signed | None:
-        """What the signature in the archive is of; None if the archive has no signature."""
-        names = [each.filename.rpartition("/")[2] for each in members]
-        signatures = [name for name in names if name.endswith(".cms")]
-        signatures.sort(key=lambda name: name != f"{wanted}.cms")
-        if not signatures:
-            return None
-        content = signatures[0].removesuffix(".cms")
-        found: dict[str, Path] = {}
-        for name, most in (
-            (content, _LARGEST),
-            (signatures[0], LARGEST_SIGNATURE),
-            (f"{content}.crl", LARGEST_SIGNATURE),
-        ):
-            if member := self._member(members, name):
-                found[name] = self._unpack(archive, member, most)
-        if content not in found:
-            raise self._wrong(f"it contains {signatures[0]}, but not the file that it signs")
-        return Signed(
-            content=found[content],
-            signature=found[signatures[0]],
-            revocations=found.get(f"{content}.crl"),
-        )
-
-    def _unpack(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> Path:
+    def _unpack(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Path:
         """Unpack ``member`` under its name alone, so that no path in an archive is followed."""
         name = member.filename.rpartition("/")[2]
         if name in ("", ".", "..") or "\0" in name or "\\" in name:
             raise self._wrong(f"it contains the invalid name {member.filename!r}")
-        if member.file_size > min(most, _RATIO * max(member.compress_size, 1)):
+        if member.file_size > min(_LARGEST, _RATIO * max(member.compress_size, 1)):
             raise self._wrong(f"{name} in it would have {member.file_size:,} bytes")
         path = self.folder / name
         if path.exists():

@@ -35,17 +35,16 @@ class Settings:
     """What cannery.toml says, and the defaults of the rest.
 
     ``servers`` have files under their names alone. ``accept_eula`` is who accepts the vendor's
-    licence, ``cann_ca`` the certificate that the vendor's signatures must lead to, and ``cache``
-    the folder of the store. ``images`` maps a release and a chip to the reference of an image,
-    ``mirrors`` a registry to those that are asked in its place, and ``stand_ins`` a repository to
-    the program that makes an image in place of one of its images if no registry can be reached.
+    licence, and ``cache`` the folder of the store. ``images`` maps a release and a chip to the
+    reference of an image, ``mirrors`` a registry to those that are asked in its place, and
+    ``stand_ins`` a repository to the program that makes an image in place of one of its images if
+    no registry can be reached.
     ``text`` is the file's.
     """
 
     order: tuple[CannSource, ...] = DEFAULT_ORDER
     servers: tuple[Address, ...] = ()
     accept_eula: str = ""
-    cann_ca: Path | None = None
     cache: Path | None = None
     images: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     mirrors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -139,11 +138,13 @@ class _Table:
 
 def _settings(top: _Table, root: Path) -> Settings:
     sources = top.table("sources")
+    if "cann-ca" in sources.names() and sources.text("cann-ca"):
+        what = "the vendor's signatures are no longer verified, only the sha256 of each file."
+        sources.wrong("cann-ca", what, "Remove the line.")
     settings = Settings(
         order=_order(sources),
         servers=tuple(_servers(sources)),
         accept_eula=sources.text("accept-eula"),
-        cann_ca=_path(sources, "cann-ca", root),
         cache=_path(sources, "cache", root),
         images={name: _images(each) for name, each in top.table("images").tables()},
         mirrors=_mirrors(top.table("mirrors")),

@@ -19,6 +19,7 @@ from cannery.common.errors import (
     UsageError,
     file_error,
 )
+from cannery.common.files import read_json
 from cannery.common.model import Target
 from cannery.common.references import parse_reference
 from cannery.engine.images import local_images
@@ -29,7 +30,6 @@ from cannery.publish.image_inventory import image_inventory
 from cannery.publish.inventory import Inventory, Origin, Package
 from cannery.publish.provenance import PREDICATE, SPDX
 from cannery.publish.sbom import spdx
-from cannery.publish.scan.advisory_download import read_json
 from cannery.registry.client import Repository
 from cannery.registry.oci import ATTESTED, manifest_contents
 from cannery.registry.records import latest, read_records
@@ -37,7 +37,7 @@ from cannery.registry.records import latest, read_records
 _NO_IMAGE = "sha256:" + "0" * 64
 """What stands for the digest in the bill of a target whose image is not here."""
 
-_LOCK_ONLY = "its image is not on this machine, so only the packages in its lock were examined"
+_LOCK_ONLY = "its image is not on this machine, so the SBOM has only the packages in its lock"
 
 
 @dataclass(frozen=True, kw_only=True)

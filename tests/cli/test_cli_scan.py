@@ -1,136 +1,259 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py scan`` on SBOM files, with advisories, exceptions and bad input."""
+"""``build.py scan`` with programs that imitate the scanners.
+
+The scanners and their databases cannot be installed from a package index, so no scanner runs here.
+The programs record what they get, and know the options and exit codes that the documentation and
+the sources of grype 0.108, trivy 0.66 and osv-scanner 2.2 have: grype exits with 2 for
+--fail-on, trivy with the code of --exit-code, osv-scanner with 1 for any vulnerability.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.checkout import Checkout
-from tests.unit.scans import LIBC, OSV, TORCH, TORNADO, spdx
 
-DATABASE = ("--database", str(OSV))
-EXCEPTION = """\
-  - id: {id}
-    package: {package}
-    reason: only in tests
-    expires: {expires}
+PROGRAM = """#!{python}
+import json, sys
+from pathlib import Path
+words = sys.argv[1:]
+paths = [Path(word.removeprefix("sbom:")) for word in words if word.endswith("x.json")]
+paths = [path for path in paths if path.name.startswith("bom.")]
+record = {{"words": words, "sbom": json.loads(paths[0].read_text()), "name": paths[0].name}}
+if "--vex" in words:
+    record["vex"] = json.loads(Path(words[words.index("--vex") + 1]).read_text())
+Path({record!r}).write_text(json.dumps(record))
+print("CVE-2025-32434 torch \\x1b[31m")
+sys.exit({code})
 """
+SBOM = {
+    "spdxVersion": "SPDX-2.3",
+    "packages": [
+        {
+            "name": "tar",
+            "externalRefs": [
+                {"referenceLocator": "pkg:deb/debian/tar@1.34?arch=arm64&distro=debian-12"}
+            ],
+        }
+    ],
+}
+Scanner = Callable[..., Callable[[], dict[str, Any]]]
 
 
 @pytest.fixture
-def bill(tmp_path: Path) -> str:
-    path = tmp_path / "sbom.json"
-    path.write_text(json.dumps(spdx(TORCH, TORNADO, LIBC)), encoding="utf-8")
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scanner:
+    """Installs a scanner that ends with a code; returns what reads its record."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+
+    def install(name: str, code: int = 0) -> Callable[[], dict[str, Any]]:
+        record = tmp_path / f"{name}.json"
+        text = PROGRAM.format(python=sys.executable, record=str(record), code=code)
+        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).chmod(0o755)
+        return lambda: dict(json.loads(record.read_text(encoding="utf-8")))
+
+    return install
+
+
+@pytest.fixture
+def sbom(tmp_path: Path) -> str:
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(SBOM), encoding="utf-8")
     return str(path)
 
 
-def accept(checkout: Checkout, *exceptions: tuple[str, str, str]) -> None:
-    """Write exceptions, each an id, a package and a last day."""
-    parts = [
-        EXCEPTION.format(id=one, package=package, expires=expires)
-        for one, package, expires in exceptions
+def accept(checkout: Checkout, *days: str, **more: Any) -> None:
+    """Write exceptions for torch, each with its last day."""
+    statements = [
+        {
+            "vulnerability": {"name": f"CVE-2025-{number}"},
+            "products": [{"@id": "pkg:pypi/torch"}],
+            "status": "not_affected",
+            "justification": "vulnerable_code_not_in_execute_path",
+            "status_notes": f"expires {day}: only in tests",
+            **more,
+        }
+        for number, day in enumerate(days)
     ]
-    text = "schema: 1\nexceptions:\n" + "".join(parts)
-    (checkout.root / "exceptions.yaml").write_text(text, encoding="utf-8")
+    document = {
+        "@context": "https://openvex.dev/ns/v0.2.0",
+        "@id": "https://example.com/exceptions",
+        "author": "tests",
+        "timestamp": "2026-11-27T00:00:00Z",
+        "version": 1,
+        "statements": statements,
+    }
+    path = checkout.root / "exceptions.openvex.json"
+    path.write_text(json.dumps(document, indent=2), encoding="utf-8")
 
 
-def test_a_vulnerability_has_its_own_exit_code(checkout: Checkout, bill: str) -> None:
-    done = checkout.run("scan", bill, *DATABASE)
-    assert (done.code, done.messages) == (14, [])
-    assert "3 vulnerabilities (1 critical, 1 high, 1 medium)" in done.out
-
-
-@pytest.mark.parametrize("options", [("--fail-on", "never"), ()])
-def test_what_is_less_severe_does_not_fail(
-    checkout: Checkout, tmp_path: Path, options: tuple[str, ...]
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("grype", 2, ["sbom:PATH", "--quiet", "--fail-on", "high"]),
+        (
+            "trivy",
+            14,
+            [
+                *("sbom", "PATH", "--quiet", "--exit-code", "14"),
+                *("--severity", "CRITICAL,HIGH", "--distro", "debian/12"),
+            ],
+        ),
+        ("osv-scanner", 1, ["scan", "source", "--lockfile", "PATH"]),
+    ],
+)
+def test_a_severe_vulnerability(
+    checkout: Checkout, install: Scanner, sbom: str, name: str, code: int, words: list[str]
 ) -> None:
-    path = tmp_path / "sbom.json"
-    path.write_text(json.dumps(spdx(TORNADO, *([TORCH] if options else []))), encoding="utf-8")
-    checkout.run("scan", str(path), *DATABASE, *options).accepted()
+    record = install(name, code)
+    done = checkout.run("scan", sbom)
+    assert done.code == 14, done.err
+    assert done.messages == [f"{sbom} has vulnerabilities that {name} lists."]
+    assert "CVE-2025-32434 torch \\x1b[31m" in done.out
+    told = record()
+    assert told["sbom"] == SBOM
+    # By this name osv-scanner knows what the file is.
+    assert told["name"] == "bom.spdx.json"
+    bare = [word.removeprefix("sbom:") for word in told["words"]]
+    [path] = [word for word in bare if word.endswith("bom.spdx.json")]
+    assert [word.replace(path, "PATH") for word in told["words"]] == words
 
 
-def test_exceptions_hold_until_their_last_day(checkout: Checkout, bill: str) -> None:
-    torch, libc = ("CVE-2025-32434", "torch"), ("CVE-2023-4911", "libc6")
-    accept(checkout, (*torch, "2999-12-31"), (*libc, "2999-12-31"))
-    done = checkout.run("scan", bill, *DATABASE)
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("grype", 0, ["--quiet", "--only-fixed"]),
+        (
+            "trivy",
+            14,
+            ["--quiet", "--exit-code", "14", "--distro", "debian/12", "--ignore-unfixed"],
+        ),
+    ],
+)
+def test_a_report_that_never_fails(
+    checkout: Checkout, install: Scanner, sbom: str, name: str, code: int, words: list[str]
+) -> None:
+    record = install(name, code)
+    checkout.run("scan", sbom, "--with", name, "--fail-on", "never", "--fixable").accepted()
+    assert [
+        word for word in record()["words"] if "sbom" not in word and "bom." not in word
+    ] == words
+
+
+def test_an_attestation_with_cyclonedx(checkout: Checkout, install: Scanner, sbom: str) -> None:
+    bom = {"bomFormat": "CycloneDX", "components": []}
+    Path(sbom).write_text(json.dumps({"predicate": bom}), encoding="utf-8")
+    record = install("osv-scanner")
+    checkout.run("scan", sbom).accepted()
+    assert (record()["sbom"], record()["name"]) == (bom, "bom.cdx.json")
+
+
+def test_a_target_is_scanned_by_its_lock(checkout: Checkout, install: Scanner) -> None:
+    record = install("grype")
+    done = checkout.run("scan", "py39-torch231-*t39")
     done.accepted()
-    assert "accepted until 2999-12-31: CVE-2025-32434 of torch: only in tests" in done.out
-    accept(checkout, (*torch, "2999-12-31"), (*libc, "2020-01-31"))
-    done = checkout.run("scan", bill, *DATABASE, "--fail-on", "critical")
+    assert "the SBOM has only the packages in its lock" in done.out
+    assert "pkg:pypi/torch@2.3.1" in json.dumps(record()["sbom"])
+
+
+@pytest.mark.parametrize("name", ["grype", "trivy"])
+def test_exceptions_hold_until_their_last_day(
+    checkout: Checkout, install: Scanner, sbom: str, name: str
+) -> None:
+    record = install(name)
+    accept(checkout, "2999-12-31", "2020-01-31")
+    done = checkout.run("scan", sbom)
     assert done.code == 14
-    said = (
-        "error: exceptions.yaml:7: the exception for CVE-2023-4911 of libc6 expired on 2020-01-31."
-    )
-    assert said in done.out
+    [message] = done.messages
+    place = "exceptions.openvex.json:21:5: "
+    assert message.startswith(f"{place}the exception for CVE-2025-1 expired on 2020-01-31. Update")
+    [statement] = record()["vex"]["statements"]
+    assert statement["vulnerability"] == {"name": "CVE-2025-0"}
+    checkout.run("scan", sbom, "--fail-on", "never").accepted()
+    accept(checkout, "2020-01-31")
+    assert checkout.run("scan", sbom).code == 14
+    assert "vex" not in record()
 
 
-def test_an_exception_without_effect_is_told(checkout: Checkout, bill: str) -> None:
-    accept(checkout, ("CVE-2025-32433", "torch", "2999-12-31"))
-    done = checkout.run("scan", bill, *DATABASE)
-    assert "does not have CVE-2025-32433. Did you mean 'CVE-2025-32434'?" in done.out
-
-
-def test_reports_are_written(checkout: Checkout, bill: str, tmp_path: Path) -> None:
-    files = [tmp_path / "report.json", tmp_path / "report.sarif"]
-    options = ("--json", str(files[0]), "--sarif", str(files[1]))
-    assert checkout.run("scan", bill, *DATABASE, *options).code == 14
-    document, sarif = (json.loads(each.read_text(encoding="utf-8")) for each in files)
-    assert [each["name"] for each in document["scanned"]] == [bill]
-    assert len(sarif["runs"][0]["results"]) == 3
-
-
-def test_names_for_programs(checkout: Checkout, bill: str) -> None:
-    done = checkout.run("scan", bill, *DATABASE, "--format", "names")
-    assert (done.code, done.out) == (14, f"{bill}\n")
-    assert "3 vulnerabilities" in done.err
-    done = checkout.run("scan", bill, *DATABASE, "--format", "packages")
-    assert (done.code, done.out) == (14, "torch\n")
-    done = checkout.run("scan", bill, *DATABASE, "--format", "names", "--fail-on", "never")
-    assert (done.code, done.out) == (0, f"{bill}\n")
-
-
-def test_only_what_a_version_fixes(checkout: Checkout, tmp_path: Path) -> None:
-    database = tmp_path / "osv"
-    database.mkdir()
-    record = json.loads((OSV / "PYSEC-2025-41.json").read_text(encoding="utf-8"))
-    record["severity"] = [{"score": "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"}]
-    record["affected"][0]["ranges"][0]["events"] = [{"introduced": "0"}]
-    (database / "x.json").write_text(json.dumps(record), encoding="utf-8")
-    bill = tmp_path / "sbom.json"
-    bill.write_text(json.dumps(spdx(TORCH)), encoding="utf-8")
-    words = ("scan", str(bill), "--database", str(database))
-    assert checkout.run(*words).code == 14
-    checkout.run(*words, "--fixable").accepted()
-
-
-def test_a_target_is_scanned_by_its_lock(checkout: Checkout) -> None:
-    done = checkout.run("scan", "py39-torch231-*t39", *DATABASE, "--fail-on", "never")
+def test_check_warns_of_an_exception_that_has_expired(checkout: Checkout) -> None:
+    accept(checkout, "2020-01-31")
+    done = checkout.run("check", "--target", "py39-torch231-cann8t39")
     done.accepted()
-    assert "only the packages in its lock were examined" in done.out
-    assert "CVE-2025-32434  torch" in done.out
+    warning = "warning: exceptions.openvex.json:8:5: the exception for CVE-2025-0 expired on"
+    assert warning in done.out
 
 
-def test_mistakes_on_the_command_line(checkout: Checkout, bill: str) -> None:
-    checkout.run("scan", bill).refused(2, "no database of advisories is named. Name one with")
-    checkout.run("scan", *DATABASE).refused(2, "Add NAME or --published")
-    checkout.run("scan", "none.json", "nothing.json", *DATABASE).refused(
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"status_notes": "for ever"}, "'for ever' does not begin with a last day. Begin 'status_"),
+        ({"status_notes": "expires 2027-02-29: x"}, "does not begin with a last day."),
+        ({"products": [{"@id": "torch"}]}, "a product must be a package URL"),
+        ({"vulnerability": {}}, "has no 'name'"),
+        ({"vulnerability": "CVE-2025-1"}, "a statement.vulnerability must be"),
+    ],
+)
+def test_check_names_the_place_of_a_mistake(
+    checkout: Checkout, install: Scanner, sbom: str, more: dict[str, Any], problem: str
+) -> None:
+    install("grype")
+    accept(checkout, "2999-12-31", **more)
+    for words in (("check", "--target", "py39-torch231-cann8t39"), ("scan", sbom)):
+        done = checkout.run(*words)
+        done.refused(3, problem)
+        assert done.messages[0].startswith("exceptions.openvex.json:")
+
+
+def test_a_file_that_is_not_openvex(checkout: Checkout) -> None:
+    path = checkout.root / "exceptions.openvex.json"
+    path.write_text('{"@context": "x", "statements": []}', encoding="utf-8")
+    checkout.run("check").refused(3, "exceptions.openvex.json:1:14: OpenVEX has")
+    path.write_text("[", encoding="utf-8")
+    checkout.run("check").refused(9, "exceptions.openvex.json:1:2: the file is not JSON")
+    path.write_text("[]", encoding="utf-8")
+    checkout.run("check").refused(3, "must be a mapping")
+
+
+def test_osv_scanner_takes_no_exceptions(checkout: Checkout, install: Scanner, sbom: str) -> None:
+    install("osv-scanner")
+    message = "osv-scanner knows no exceptions and no --fixable. Use grype or trivy"
+    checkout.run("scan", sbom, "--fixable").refused(2, message)
+    accept(checkout, "2999-12-31")
+    checkout.run("scan", sbom).refused(2, message)
+
+
+def test_without_a_scanner_its_source_is_named(
+    checkout: Checkout, install: Scanner, sbom: str
+) -> None:
+    checkout.run("scan", sbom).refused(
+        6, "no vulnerability scanner is installed. Put grype, trivy or osv-scanner on PATH"
+    )
+    install("trivy")
+    checkout.run("scan", sbom, "--with", "grype").refused(6, "grype is not installed.")
+
+
+def test_a_scanner_that_fails(checkout: Checkout, install: Scanner, sbom: str) -> None:
+    install("grype", 1)
+    done = checkout.run("scan", sbom)
+    done.refused(6, "grype failed (exit code 1):")
+    assert "CVE-2025-32434" in done.messages[0]
+
+
+def test_mistakes_on_the_command_line(checkout: Checkout, install: Scanner, sbom: str) -> None:
+    install("grype")
+    checkout.run("scan").refused(2, "Add NAME or --published")
+    checkout.run("scan", "none.json", "nothing.json").refused(
         2, "there is no file none.json.", "there is no file nothing.json."
     )
-    checkout.run("scan", bill, *DATABASE, "--fail-on", "hihg").refused(2, "hihg")
-    checkout.run("scan", bill, *DATABASE, "--with", "grype").refused(2, "--with")
-    checkout.run("scan", bill, *DATABASE, "--exceptions", "none.yaml").refused(9, "none.yaml")
-
-
-def test_mistakes_in_exceptions_are_all_told_and_nothing_is_written(
-    checkout: Checkout, bill: str, tmp_path: Path
-) -> None:
-    accept(checkout, ("x y", "torch", "2999-12-31"), ("CVE-2025-32434", "torch", "soon"))
-    report = tmp_path / "report.json"
-    done = checkout.run("scan", bill, *DATABASE, "--json", str(report))
-    done.refused(
-        3, "exceptions.yaml:3:9: 'x y' is not", "exceptions.yaml:10:14: 'soon' is not a day."
-    )
-    assert not report.exists()
+    checkout.run("scan", sbom, "--fail-on", "hihg").refused(2, "hihg")
+    for text in ("[]", "7", "{}", '{"predicate": 7}'):
+        Path(sbom).write_text(text, encoding="utf-8")
+        checkout.run("scan", sbom).refused(9, f"{sbom} is not an SBOM. Name an SBOM as JSON")

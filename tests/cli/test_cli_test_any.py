@@ -39,7 +39,6 @@ def test_neither_a_target_nor_an_image(checkout: Checkout) -> None:
         ("--chip", "910b"),
         ("--strict",),
         ("--junit", "x"),
-        ("--sarif", "x"),
         ("--json", "x"),
     ],
 )

@@ -198,6 +198,15 @@ def test_a_damaged_record_is_none_and_the_file_stays(server: Files, tmp_path: Pa
     assert [each.record for each in own.store.files()] == [None]
 
 
+def test_a_record_of_a_version_that_verified_signatures(server: Files, tmp_path: Path) -> None:
+    own = fetcher(tmp_path)
+    sha256 = own.fetch(a_file(CONTENT, [server.address("toolkit.run")])).sha256
+    [record] = tmp_path.glob("records/*")
+    before, text = own.store.record(sha256), record.read_text(encoding="utf-8")
+    record.write_text(json.dumps({**json.loads(text), "signature": "verified"}), encoding="utf-8")
+    assert own.store.record(sha256) == before is not None
+
+
 def test_a_folder_of_files_for_a_build(server: Files, tmp_path: Path) -> None:
     own = fetcher(tmp_path / "store")
     path = own.fetch(a_file(CONTENT, [server.address("toolkit.run")])).path

@@ -21,12 +21,10 @@ def fetched(server: Files, root: Path, archive: bytes) -> bytes:
     return fetcher(root).fetch(file).path.read_bytes()
 
 
-def test_a_zip_in_a_zip_beside_its_signature(server: Files, tmp_path: Path) -> None:
+def test_the_one_zip_in_a_zip(server: Files, tmp_path: Path) -> None:
     inner = zipped({"toolkit.run": CONTENT, "readme.txt": b"1"}, zipfile.ZIP_DEFLATED)
     archive = zipped({"a.zip": inner, "a.zip.cms": b"signature", "a.zip.crl": b"list"})
     assert fetched(server, tmp_path, archive) == CONTENT
-    [path] = tmp_path.glob("records/*.json")
-    assert "not verified" in path.read_text(encoding="utf-8")
 
 
 def test_names_in_a_zip_lead_nowhere(server: Files, tmp_path: Path) -> None:
@@ -54,14 +52,14 @@ def _claims(archive: bytes, size: int) -> bytes:
             zipped({"a/toolkit.run": CONTENT, "toolkit.run": b"2"}),
             "it contains toolkit.run 2 times",
         ),
-        (zipped({"toolkit.run": b"1", "a.zip": b"1", "a.zip.cms": b"1"}), "is not of toolkit.run"),
-        (zipped({"toolkit.run.cms": b"1"}), "but not the file that it signs"),
+        (zipped({"a.zip": b"1", "b.zip": b"1"}), "it does not contain toolkit.run"),
+        (zipped({"a.zip": zipped({"b.zip": b"1"})}), "cannot use a.zip: it does not contain"),
         (b"PK\x03\x04 and no more", "it is damaged"),
         (zipped({"toolkit.run": CONTENT})[:-40], "it is damaged"),
         (_damaged(zipped({"toolkit.run": CONTENT})), "it is damaged (Bad CRC-32"),
         (_claims(zipped({"toolkit.run": CONTENT}), 1 << 31), "would have 2,147,483,648 bytes"),
-        (zipped({"..": b"1", "...cms": b"1"}), "it contains the invalid name '..'"),
-        (zipped({"a.zip": b"no zip", "a.zip.cms": b"1"}), "cannot use a.zip: it is damaged"),
+        (zipped({"\\.zip": b"1"}), r"it contains the invalid name '\\.zip'"),
+        (zipped({"a.zip": b"no zip"}), "cannot use a.zip: it is damaged"),
     ],
 )
 def test_a_zip_that_cannot_be_used(archive: bytes, why: str, server: Files, tmp_path: Path) -> None:

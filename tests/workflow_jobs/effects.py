@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.unit.changes import git
 from tests.workflow_jobs.place import REPOSITORY, Place
-from tests.workflow_jobs.published import ADVISORY, LOCK, TARGET, tags
+from tests.workflow_jobs.published import tags
 from tests.workflows.steps import MAIN
 
-_VERSIONS, _VULNERABILITIES = "update/versions", "update/vulnerabilities"
+_VERSIONS = "update/versions"
 _OLD, _NEW = "torch_npu: 2.9.0.post7", "torch_npu: 2.9.0.post8"
 
 
@@ -82,15 +82,6 @@ def edited(place: Place) -> None:
     """The earlier pull request has it, and no other was opened."""
     proposed(place)
     assert place.service.pull_requests.calls[-1] == "PATCH pulls"
-
-
-def rebuilt(place: Place) -> None:
-    """A pull request has the version of a package that fixes its vulnerability."""
-    assert ADVISORY in _request(place, _VULNERABILITIES)
-    files = _changed(place, _VULNERABILITIES)
-    assert LOCK in files
-    assert all(name.startswith(f"images/{TARGET}/") or name == "docs/targets.md" for name in files)
-    assert "urllib3==2.5.0" not in git(_server(place), "show", f"{_VULNERABILITIES}:{LOCK}")
 
 
 def released(place: Place) -> None:

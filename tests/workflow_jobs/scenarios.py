@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.workflow_jobs import effects, published
 from tests.workflow_jobs.place import Place
-from tests.workflow_jobs.service import ADVISORIES
+from tests.workflow_jobs.service import SCANNER
 from tests.workflows.steps import MAIN
 
 SAMPLE = {"PYTEST_ADDOPTS": "-p tests.workflow_jobs.sample"}
@@ -50,7 +50,7 @@ def _good(*jobs: str) -> dict[str, str]:
     return dict.fromkeys(jobs, "success")
 
 
-_SCANS = {"CANNERY_ADVISORIES": ADVISORIES}
+_SCANS = {"CANNERY_SCAN": "yes"}
 
 SCENARIOS = (
     Scenario(
@@ -87,13 +87,12 @@ SCENARIOS = (
         check=effects.edited,
     ),
     Scenario(
-        name="update-rebuilds",
+        name="update-scans",
         workflow="update",
         event="schedule",
-        variables=_SCANS,
-        change=published.vulnerable,
-        results=_good("update", "propose", "scan", "rebuild", "propose-rebuild"),
-        check=effects.rebuilt,
+        variables=SCANNER,
+        change=published.published,
+        results=_good("update", "propose", "scan"),
     ),
     Scenario(
         name="npu-of-a-fork",

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server with TLS that stands in for the service's git and API, and for one with advisories."""
+"""A server with TLS that stands in for the service's git and API, and for one with a scanner."""
 
 from __future__ import annotations
 
 import base64
+import gzip
+import hashlib
+import io
 import json
 import os
 import re
 import ssl
 import subprocess
+import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,28 +28,44 @@ from tests.workflow_jobs.graphql import PullRequests
 ADDRESS = "127.0.0.43"
 """The loopback address of the server, so that port 443 of others stays free."""
 
-_ADVISORIES_HOST = "advisories.example.com"
-ADVISORIES = f"https://{_ADVISORIES_HOST}"
-HOSTS = ("github.com", "api.github.com", _ADVISORIES_HOST)
+_SCANNERS_HOST = "scanners.example.com"
+HOSTS = ("github.com", "api.github.com", _SCANNERS_HOST)
 TOKEN = "ghs_stand-in"
+
+
+def _scanner() -> bytes:
+    """The archive of a release with the program that imitates grype; always the same bytes."""
+    stream = io.BytesIO()
+    content = (Path(__file__).parent / "programs" / "grype").read_bytes()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        member = tarfile.TarInfo("grype")
+        member.size, member.mode = len(content), 0o755
+        archive.addfile(member, io.BytesIO(content))
+    return gzip.compress(stream.getvalue(), mtime=0)
+
+
+_SCANNER = _scanner()
+SCANNER = {
+    "CANNERY_SCANNER": f"https://{_SCANNERS_HOST}/grype.tar.gz",
+    "CANNERY_SCANNER_SHA256": hashlib.sha256(_SCANNER).hexdigest(),
+}
+"""The variables of the repository that name it."""
 
 
 @dataclass
 class Service:
-    """Repositories below ``root``, the pull requests of one of them, and archives by path.
+    """Repositories below ``root``, and the pull requests of one of them.
 
     ``green`` is the last commit with a green pipeline, which GitLab's API is asked for.
     """
 
     root: Path
     pull_requests: PullRequests = field(default_factory=PullRequests)
-    advisories: dict[str, bytes] = field(default_factory=dict)
     green: str = ""
 
     def start_over(self) -> None:
-        """Forget the pull requests and the advisories."""
+        """Forget the pull requests."""
         self.pull_requests = PullRequests()
-        self.advisories.clear()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -64,9 +84,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.rfile.readline()
             self.rfile.readline()
         host = self.headers["Host"].split(":")[0]
-        if host == _ADVISORIES_HOST:
-            found = self.server.service.advisories.get(self.path)
-            self.send(200 if found else 404, found or b"")
+        if host == _SCANNERS_HOST:
+            self.send(200, _SCANNER)
         elif host.startswith("api."):
             self.api(body)
         else:

@@ -74,12 +74,12 @@ OTHERS = (
         "the jobs push to a company's own",
     ),
     (
-        "the images that `scan` and `rebuild` find in the registry",
+        "the images that `scan` finds in the registry, and the scanner",
         (
-            "images of one small file, with the SBOM and the record of one; the advisory about a "
-            "package in it is made up, and a server on loopback has it"
+            "images of one small file, with the SBOM and the record of one; a program that "
+            "imitates grype knows a made-up vulnerability"
         ),
-        "an image of a target takes minutes to push, and OSV cannot be reached",
+        "an image of a target takes minutes to push, and no index has a scanner",
     ),
     (
         "GitLab's server and runner",

@@ -24,7 +24,6 @@ INPUTS = {
     "CHIP": "910b",
     "SIMULATE": "true",
     "STRICT": "true",
-    "DOCKERFILE": "docker/Dockerfile",
 }
 NOTHING = {**INPUTS, "PROFILES": "", "CHECKS": "", "CHIP": "", "SIMULATE": "false", "STRICT": "no"}
 
@@ -58,11 +57,10 @@ def test_the_action(machine: Machine) -> None:
     assert [*given["profiles"]] == ["kubernetes", "merlin"]
     assert (given["chip"], given["simulate"], given["strict"]) == ("910b", True, True)
     assert given["checks"].name == "my checks"
-    assert given["dockerfile"] == "docker/Dockerfile"
     outputs = dict(line.split("=") for line in done.output.splitlines())
     assert {*outputs} == {*ACTION["outputs"]}
     assert Path(outputs["junit"]).name == "report.xml"
-    assert str(given["sarif"]) == outputs["sarif"]
+    assert str(given["junit"]) == outputs["junit"]
 
 
 def test_the_report_cannot_leave_its_block_in_the_summary(machine: Machine) -> None:
@@ -80,7 +78,7 @@ def test_the_report_cannot_leave_its_block_in_the_summary(machine: Machine) -> N
 
 def test_the_action_with_nothing_but_an_image(machine: Machine) -> None:
     _, given = parse(_words(_action(machine, NOTHING).commands[0]))
-    assert {*given} == {"image", "sarif", "junit", "json", "dockerfile"}
+    assert {*given} == {"image", "junit", "json"}
 
 
 def test_the_action_fails_if_the_image_does(machine: Machine) -> None:
@@ -98,7 +96,7 @@ TESTER = """#!/usr/bin/env python3
 import sys
 if sys.argv[1] != "chown":
     image = sys.argv[sys.argv.index("--image") + 1]
-    for name in ("sarif", "junit", "json"):
+    for name in ("junit", "json"):
         with open(sys.argv[sys.argv.index(f"--{name}") + 1], "w") as stream:
             stream.write(image)
 """
@@ -119,6 +117,7 @@ def test_two_uses_of_the_action_in_one_job_have_files_of_their_own(machine: Mach
         assert {*paths} == {*ACTION["outputs"]}
         texts = {name: Path(path).read_text(encoding="utf-8") for name, path in paths.items()}
         assert texts == dict.fromkeys(paths, image)
+    assert outputs["first:1"]["junit"] != outputs["second:1"]["junit"]
 
 
 def test_every_input_of_the_action_reaches_its_script() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,19 @@ def gather(machine: Machine, step: Step) -> None:
     assert "+# changed\n" in (folder / "change.patch").read_text(encoding="utf-8")
 
 
+def scanner(machine: Machine, step: Step) -> None:
+    """The step that installs a scanner unpacks an archive of the right hash only."""
+    archive = machine.folder / "grype.tar.gz"
+    (machine.folder / "grype").write_text("a scanner", encoding="utf-8")
+    subprocess.run(["tar", "-czf", archive, "-C", machine.folder, "grype"], check=True)
+    place = {"SCANNER": archive.as_uri(), "RUNNER_TEMP": str(machine.folder / "temp")}
+    program = machine.folder / "temp" / "scanner" / "grype"
+    assert machine.run(step, {**place, "SHA256": "0" * 64}).code != 0
+    assert not program.exists()
+    done = machine.run(step, {**place, "SHA256": sha256(archive.read_bytes()).hexdigest()})
+    assert (done.code, program.read_text(encoding="utf-8")) == (0, "a scanner"), done.said
+
+
 def gather_records(machine: Machine, step: Step) -> None:
     """The step that adds records gives a patch with them."""
     folder = machine.checkout / "releases"
@@ -289,9 +303,7 @@ DONE: dict[str, Callable[[Machine, Step], None]] = {
     "update/update/Render": render,
     "update/update/Gather the proposal": gather,
     "update/propose/Open a pull request": propose,
-    "update/rebuild/Render": render,
-    "update/rebuild/Gather the proposal": gather,
-    "update/propose-rebuild/Open a pull request": propose,
+    "update/scan/Install the scanner": scanner,
     "gitlab/plan/script": child,
     "gitlab/green/script": green,
     "gitlab/pages/script": page,

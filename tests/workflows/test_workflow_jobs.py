@@ -67,7 +67,7 @@ def test_the_page_is_up_to_date() -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.text()
 
 
-@pytest.mark.parametrize("variable", ["CANNERY_NPU", "CANNERY_ADVISORIES", "CANNERY_NIGHTLY"])
+@pytest.mark.parametrize("variable", ["CANNERY_NPU", "CANNERY_SCAN", "CANNERY_NIGHTLY"])
 def test_a_schedule_with_a_job_of_its_own_starts_no_other(variable: str) -> None:
     for job in ("check", "suite", "plan", "build"):
         first = GITLAB[job]["rules"][0]

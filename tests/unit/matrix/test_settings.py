@@ -22,7 +22,6 @@ servers = [
     {url = "http://10.0.0.1:8080", headers = {X-Token = "1"}},
 ]
 accept-eula = "Example Ltd"
-cann-ca = "ca.pem"
 cache = "/data/cannery"
 
 [images."8.0.T39"]
@@ -56,7 +55,6 @@ def test_every_key(tmp_path: Path) -> None:
             Address(url="http://10.0.0.1:8080", headers=(("X-Token", "1"),)),
         ),
         accept_eula="Example Ltd",
-        cann_ca=tmp_path / "ca.pem",
         cache=Path("/data/cannery"),
         images={"8.0.T39": {"910b": "registry.example.com/cann:8.0.T39"}},
         mirrors={"docker.io": ("mirror.example.com", "mirror.example.com:5000/hub")},
@@ -83,7 +81,7 @@ def test_every_key(tmp_path: Path) -> None:
         ),
         ('[sources]\naccept-eula = " "', "sources.accept-eula: the value is empty."),
         ('[sources]\naccept-eula = "a\\nb"', "sources.accept-eula: the value has line breaks"),
-        ("[sources]\ncann-ca = true", "sources.cann-ca: the value must be text."),
+        ('[sources]\ncann-ca = "x"', "sources.cann-ca: the vendor's signatures are no longer"),
         (
             '[images."8.0"]\n910b = "cann"',
             "images.8.0.910b: 'cann' is not the reference of an image",

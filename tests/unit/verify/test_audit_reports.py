@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report on an image of any origin: text, JSON, JUnit and SARIF."""
+"""The report on an image of any origin: text, JSON and JUnit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from cannery.common.model import DeviceKind
 from cannery.verify.audit.reports import to_json, to_junit, to_text
 from cannery.verify.audit.result import Audit, Result, Standing
-from cannery.verify.sarif import to_sarif
 
 RESULTS = (
     Result(
@@ -111,39 +110,13 @@ def test_junit_of_a_strict_run() -> None:
     assert (root.get("failures"), root.get("skipped")) == ("3", "2")
 
 
-def test_sarif() -> None:
-    document = json.loads(to_sarif(AUDIT, "docker/Dockerfile"))
-    [run] = document["runs"]
-    assert document["version"] == "2.1.0"
-    found = {each["ruleId"]: each for each in run["results"]}
-    levels = {name: each["level"] for name, each in found.items()}
-    assert levels == {
-        "compat/torch_npu": "error",
-        "compat/apex": "warning",
-        "kernels/chip": "note",
-        "compat/protobuf": "note",
-        "image/torch/test_torch.py::test_imports": "error",
-    }
-    rules = run["tool"]["driver"]["rules"]
-    assert all(rules[each["ruleIndex"]]["id"] == name for name, each in found.items())
-    location = found["compat/apex"]["locations"][0]["physicalLocation"]
-    assert location["artifactLocation"]["uri"] == "docker/Dockerfile"
-    marks = [each["partialFingerprints"]["check/v1"] for each in run["results"]]
-    assert len({*marks}) == len(marks)
-
-
-def test_a_clean_image_has_no_results_in_sarif() -> None:
-    [run] = json.loads(to_sarif(only(Standing.PASSED), "Dockerfile"))["runs"]
-    assert (run["results"], run["tool"]["driver"]["rules"]) == ([], [])
-
-
 @pytest.mark.parametrize("write", [to_json, to_junit, to_text])
 def test_an_image_of_which_nothing_is_known(write: object) -> None:
     empty = replace(AUDIT, results=(), what={}, hardware={})
     assert write(empty)  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("form", [to_text, to_json, to_junit, lambda a: to_sarif(a, "Dockerfile")])
+@pytest.mark.parametrize("form", [to_text, to_json, to_junit])
 def test_what_an_image_says_controls_nothing(form: Callable[[Audit], str]) -> None:
     odd = "a\n::error::b\x1b[2J\x9b\u202e"
     results = tuple(replace(each, text=odd, fix=odd, sources=(odd,)) for each in RESULTS)
