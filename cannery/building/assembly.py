@@ -125,11 +125,7 @@ class Assembly:
 
 
 def printed(project: Project, selection: Selection, options: BuildOptions, planned: Planned) -> str:
-    """The bake file of ``planned``. Nothing is built or pulled.
-
-    Raises:
-        EngineError: the engine does not answer.
-    """
+    """The bake file of ``planned``. Nothing is built or pulled."""
     assembly = Assembly(project, selection.matrix, options, Builder(name="", local=True))
     hashes = Hashes(project.state / "hashes.json")
     builds = []

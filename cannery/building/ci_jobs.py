@@ -128,9 +128,6 @@ def make_jobs(
 
     Without ``shards``, the number of jobs keeps targets with the same CANN and torch together.
     ``layers`` has the layers of each target.
-
-    Raises:
-        UsageError: the number of jobs is above ``most`` or below the number of platforms.
     """
     items: dict[str, list[TargetCost]] = {}
     for target in targets:

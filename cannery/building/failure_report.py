@@ -41,11 +41,7 @@ _VERSIONS = (
 
 @contextmanager
 def reported(project: Project, targets: Iterable[Target], options: BuildOptions) -> Iterator[None]:
-    """Write the file ``options.report``, if one is wanted, when a build in the block fails.
-
-    Raises:
-        UsageError: there is no folder for the file.
-    """
+    """Write the file ``options.report``, if one is wanted, when a build in the block fails."""
     path = options.report
     if path and not path.parent.is_dir():
         raise UsageError(f"--report: there is no folder {path.parent}.")

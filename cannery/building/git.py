@@ -58,11 +58,7 @@ def names(root: Path) -> list[str]:
 
 
 def commit(root: Path) -> str:
-    """The id of the commit that is checked out; empty if there is no commit or no repository.
-
-    Raises:
-        EngineError: git fails.
-    """
+    """The id of the commit that is checked out; empty if there is no commit or no repository."""
     try:
         return resolve(root)
     except NoRepositoryError:
@@ -70,11 +66,7 @@ def commit(root: Path) -> str:
 
 
 def origin(root: Path) -> str:
-    """The URL that the checkout was cloned from; empty if there is none or no repository.
-
-    Raises:
-        EngineError: git fails.
-    """
+    """The URL that the checkout was cloned from; empty if there is none or no repository."""
     words = ["config", "--get", "remote.origin.url"]
     try:
         # 1 is its answer for a setting that does not exist.
@@ -87,10 +79,6 @@ def changed(root: Path, paths: Sequence[str] = (".",), *, untracked: bool = True
     """The files below ``paths`` of ``root`` that differ from the commit, relative to ``root``.
 
     ``untracked`` includes files that git does not track and does not ignore.
-
-    Raises:
-        NoRepositoryError: ``root`` is in no repository, or git is not installed.
-        EngineError: git fails.
     """
     files = "all" if untracked else "no"
     words = ["status", "--porcelain", "-z", "--no-renames", f"--untracked-files={files}"]

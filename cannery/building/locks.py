@@ -19,9 +19,6 @@ def locked(files: Mapping[str, Path]) -> Iterator[dict[str, BusyError]]:
     """Lock targets, which ``files`` maps to lock files; yields the errors of those in use.
 
     The kernel releases a lock when its process ends, also after ``kill -9``.
-
-    Raises:
-        FileError: a lock file cannot be written.
     """
     # Imported here, because only builds lock, and the import takes 0.08 s of CPU.
     from filelock import FileLock, Timeout

@@ -46,9 +46,6 @@ def update_packages(
     """Print how what apt resolves differs from packages.lock; with ``write`` keep it there.
 
     Returns the number of targets for which it differs.
-
-    Raises:
-        CanneryError: the lists of some targets cannot be had; those of the others are written.
     """
     failures: dict[str, CanneryError] = {}
     count = 0
@@ -100,11 +97,7 @@ def _told(group: list[Rendered], stale: list[Rendered], found: DebLock) -> Itera
 
 
 def _groups(project: Project, targets: Iterable[Target]) -> Iterable[list[Rendered]]:
-    """Those of ``targets`` that have apt, by what it is asked for and where.
-
-    Raises:
-        MatrixError: a target is not locked.
-    """
+    """Those of ``targets`` that have apt, by what it is asked for and where."""
     groups: dict[tuple[object, ...], list[Rendered]] = {}
     with_apt = (e for e in targets if e.base.distribution.package_manager is PackageManager.APT)
     for each in Renderer(project).render_all(with_apt).values():

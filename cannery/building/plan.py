@@ -127,11 +127,7 @@ def missing(why: Mapping[str, str]) -> str:
 def change_of(
     component: str, targets: Sequence[Target], layers: Mapping[str, Sequence[Layer]]
 ) -> Change:
-    """The layers of ``targets`` that a change of ``component`` rebuilds.
-
-    Raises:
-        UsageError: no target has the component.
-    """
+    """The layers of ``targets`` that a change of ``component`` rebuilds."""
     named = components_named(component, targets)
     rebuilt, kept = {}, {}
     for target in targets:

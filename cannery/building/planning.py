@@ -259,10 +259,6 @@ def published_repository(name: str, ca: Path | None) -> Repository:
     """The repository ``name``, as in ``registry.example.com/ascend``, to read keys from.
 
     ``ca`` is a file of certificates to trust besides those of this machine and its engine.
-
-    Raises:
-        UsageError: ``name`` is not a repository with its registry.
-        EngineError: ``ca`` cannot be read.
     """
     place = parse_reference(name)
     if place.version:
@@ -275,10 +271,6 @@ def published_key(repository: Repository, tag: str, platform: str) -> str | None
     """The content key of the image ``tag``; None if the tag does not exist.
 
     It is empty if the image has no key, or if there is no image for ``platform`` under the tag.
-
-    Raises:
-        RegistryError: the registry cannot be reached, is not trusted, asks for a login or denies
-            access, or ``tag`` does not name an image.
     """
     document = repository.manifest(tag)
     if document is None:

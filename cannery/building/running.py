@@ -48,11 +48,7 @@ from cannery.verify.run_checks import Detail, ImageChecks, Subject, check
 def carry_out(
     project: Project, selection: Selection, options: BuildOptions, planned: Planned
 ) -> dict[str, CanneryError]:
-    """Carry out ``planned``. Returns the failures, by target.
-
-    Raises:
-        CanneryError: a failure that stopped all targets.
-    """
+    """Carry out ``planned``. Returns the failures, by target."""
     builder = find_builder(options.builder)
     if options.cache_to:
         require_containerd(builder, "write a cache")
@@ -207,11 +203,7 @@ class _PlanRun:
 def build_all(
     project: Project, selection: Selection, options: BuildOptions, planned: Planned
 ) -> None:
-    """Carry out ``planned``.
-
-    Raises:
-        CanneryError: one or more targets failed; see docs/reference.md.
-    """
+    """Carry out ``planned``."""
     if options.record:
         # Read now, so that an invalid file is not found only after hours of building.
         read_verified(project.root, [target.id for target in selection.targets])

@@ -59,13 +59,7 @@ class VendorImages:
     settings: BakeSettings
 
     def taking(self, ready: Ready, build: ImageBuild) -> ImageBuild:
-        """``build`` with the build contexts that it takes the CANN of ``ready`` from.
-
-        Raises:
-            ArtifactError: the image has another CANN, chip or platform, or is a stand-in.
-            EngineError: no registry has it.
-            BuildError: it cannot be pulled or read.
-        """
+        """``build`` with the build contexts that it takes the CANN of ``ready`` from."""
         target, reference = ready.target, ready.target.vendor_image
         mirrors = at_mirrors(reference, self.project.settings().mirrors)
         found = locate((*mirrors, reference), target.platform, self.options.ca)

@@ -91,13 +91,7 @@ def run(given: Given, project: Project) -> int:
 
 
 def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> tuple[Job, ...]:
-    """The jobs that build those of ``targets`` that have changed and can be built.
-
-    Raises:
-        UsageError: there are too many or too few jobs, or there are uncommitted changes.
-        EngineError: git cannot read what is committed.
-        MatrixError, FileError: as ``Renderer.render``.
-    """
+    """The jobs that build those of ``targets`` that have changed and can be built."""
     lacking = {target.id: _lacking(target, options) for target in targets}
     # Of targets of one kind the first is taken, which had better be one that can be built.
     ordered = sorted(targets, key=lambda target: bool(lacking[target.id]))

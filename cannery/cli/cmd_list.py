@@ -174,12 +174,7 @@ class TargetRow:
 
 
 def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
-    """What the checkout knows of ``targets``.
-
-    Raises:
-        MatrixError, FileError: a record of a release, or the recorded results of one of these
-            targets are wrong, or cannot be read.
-    """
+    """What the checkout knows of ``targets``."""
     compat = project.compat()
     records = read_records(project.releases)
     results = _results(project, targets, records)

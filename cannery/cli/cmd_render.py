@@ -59,11 +59,7 @@ def run(given: Given, project: Project) -> int:
 
 
 def write_images(project: Project, options: TargetOptions | None = None) -> list[Path]:
-    """Render the chosen targets, and return the files that have changed.
-
-    Raises:
-        MatrixError, FileError, UsageError: as ``run``.
-    """
+    """Render the chosen targets, and return the files that have changed."""
     options = options or TargetOptions()
     # Two runs at once would take each other's temporary files for strays, and remove files twice.
     with project.editing():

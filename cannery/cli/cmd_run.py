@@ -149,11 +149,7 @@ def run(given: Given, project: Project) -> int:
 
 
 def _print(options: RunOptions, workload: Workload) -> None:
-    """Print how ``workload`` is started, which makes nothing.
-
-    Raises:
-        EngineError: there is no simulated driver, or the engine could not run it.
-    """
+    """Print how ``workload`` is started, which makes nothing."""
     tree = workload.simulate_host
     if tree and not tree.is_dir():
         what = "the simulated driver does not exist, or the simulator has changed since."

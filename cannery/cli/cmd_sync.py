@@ -92,11 +92,7 @@ def _is_locked(project: Project, target: Target) -> bool:
 
 
 def _write_reference(project: Project) -> int:
-    """Write the reference of the commands anew where the checkout has its page; 1 if it changed.
-
-    Raises:
-        MatrixError, FileError: the page has no place for it, or cannot be written.
-    """
+    """Write the reference of the commands anew where the checkout has its page; 1 if it changed."""
     path = project.root / "docs" / "reference.md"
     if not path.is_file():
         return 0
@@ -109,11 +105,7 @@ def _write_reference(project: Project) -> int:
 
 
 def _write_schemas(project: Project) -> int:
-    """Write the schemas anew, and return how many have changed; 0 where there are none.
-
-    Raises:
-        EngineError: they cannot be made.
-    """
+    """Write the schemas anew, and return how many have changed; 0 where there are none."""
     folder = project.root / "schemas"
     if not (folder / "__main__.py").is_file():
         return 0

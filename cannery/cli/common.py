@@ -34,11 +34,7 @@ def read(options: type[_T], given: Given, project: Project) -> _T:
 
 
 def selected(options: TargetOptions, project: Project) -> list[Target]:
-    """The targets that the user named; all of them where none was named, less those left out.
-
-    Raises:
-        UsageError, MatrixError, FileError: as ``select`` and ``load_matrix``.
-    """
+    """The targets that the user named; all of them where none was named, less those left out."""
     return select(project.matrix(), options.targets, options.where)
 
 
@@ -49,23 +45,14 @@ def with_folder(given: Given, artifacts: Path) -> None:
 
 
 def existing(path: Path | None, flag: str = "--ca") -> Path | None:
-    """The file that the user named with ``flag``, if one was.
-
-    Raises:
-        UsageError: it does not exist.
-    """
+    """The file that the user named with ``flag``, if one was."""
     if path and not path.is_file():
         raise UsageError(f"there is no file {path}, named with {flag}.")
     return path
 
 
 def judged(project: Project, patterns: Sequence[str], where: Sequence[str]) -> Judged:
-    """The targets that match ``patterns``, or all if there is none, with what is known of them.
-
-    Raises:
-        MatrixError: with everything that is wrong, each with its line.
-        UsageError, FileError: as ``select`` and ``Project.matrix``.
-    """
+    """The targets that match ``patterns``, or all if there is none, with what is known of them."""
     matrix = project.matrix()
     targets = select(matrix, patterns, where)
     return [(each, matrix.findings[each.id]) for each in targets]

@@ -64,12 +64,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 def parse(words: Sequence[str]) -> tuple[Command, Given]:
-    """The command that ``words`` name first, and the options that it is given.
-
-    Raises:
-        UsageError: with everything that is wrong with them.
-        SystemExit: help or the version was asked for, and was printed.
-    """
+    """The command that ``words`` name first, and the options that it is given."""
     if words[0] == HELP:
         words = [*(word for word in words[1:] if word != HELP), "--help"]
     if words[0] in ("-h", "--help"):

@@ -51,9 +51,6 @@ def exclusive(path: Path, waiting: Callable[[], None] | None = None) -> Iterator
     """Wait until no other process is in here with the same ``path``, which becomes an empty file.
 
     ``waiting`` is called between two attempts; without it, the kernel waits.
-
-    Raises:
-        FileError: the file cannot be made.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -104,11 +101,7 @@ def link_or_copy(source: Path, destination: Path) -> None:
 
 
 def put_files(files: Mapping[str, Path], folder: Path) -> None:
-    """Make every name of ``files`` in ``folder`` a link to, or a copy of, its path.
-
-    Raises:
-        FileError: one of them cannot be written.
-    """
+    """Make every name of ``files`` in ``folder`` a link to, or a copy of, its path."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, path in files.items():
@@ -325,11 +318,7 @@ _LARGEST_JSON = 1 << 28
 
 
 def read_json(content: bytes, name: str) -> Any:
-    """The JSON document ``content`` of a file called ``name``.
-
-    Raises:
-        FileError: it is not JSON, with the place.
-    """
+    """The JSON document ``content`` of a file called ``name``."""
     try:
         return parse_json(content.decode("utf-8-sig"), most=_LARGEST_JSON)
     except UnicodeDecodeError as error:

@@ -126,11 +126,7 @@ class Trusting(HTTPAdapter):
 
 
 def trusting(files: Iterable[Path]) -> ssl.SSLContext:
-    """Trusts the certificates of this machine (or of SSL_CERT_FILE) and those in ``files``.
-
-    Raises:
-        EngineError: one of the files has no certificates.
-    """
+    """Trusts the certificates of this machine (or of SSL_CERT_FILE) and those in ``files``."""
     context = ssl.create_default_context()
     for file in files:
         try:

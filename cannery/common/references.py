@@ -113,11 +113,7 @@ def digest_in(text: str) -> str:
 
 
 def full_reference(text: str) -> Reference:
-    """The reference ``text`` with the registry and the folder that docker reads into it.
-
-    Raises:
-        UsageError: it is no reference.
-    """
+    """The reference ``text`` with the registry and the folder that docker reads into it."""
     found = read_reference(text)
     if found is None:
         raise _invalid(text)
@@ -137,9 +133,6 @@ def parse_reference(text: str, *, repository: str = "") -> Reference:
 
     With ``repository``, ``text`` is only a registry, perhaps with the beginning of a path, and
     ``repository`` is added to it.
-
-    Raises:
-        UsageError: ``text`` is not such a reference.
     """
     place = _PLACE.fullmatch(text)
     found = read_reference(text)

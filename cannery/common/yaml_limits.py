@@ -33,12 +33,7 @@ _TAGS = dict.fromkeys(("", "~", "null", "Null", "NULL"), _NULL) | {
 
 
 def read_limited(path: Path, name: str) -> str:
-    """The text of the regular file at ``path``; messages call it ``name``.
-
-    Raises:
-        FileError: it cannot be read, or is a directory, a pipe or a device.
-        MatrixError: it has more than ``MAX_BYTES``, or is not UTF-8 text.
-    """
+    """The text of the regular file at ``path``; messages call it ``name``."""
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):

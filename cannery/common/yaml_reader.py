@@ -274,11 +274,7 @@ def read_yaml(path: Path, name: str, parse: Callable[[Section], T]) -> T:
 
 
 def parse_yaml(text: str, name: str, parse: Callable[[Section], T]) -> T:
-    """Hand the YAML mapping in ``text``, the content of a file called ``name``, to ``parse``.
-
-    Raises:
-        MatrixError: it is not YAML, exceeds a limit, or ``parse`` found problems.
-    """
+    """Hand the YAML mapping in ``text``, the content of a file called ``name``, to ``parse``."""
     problems = Problems(name)
     section = Section(compose(text, name), name, problems)
     result = parse(section)
@@ -288,11 +284,7 @@ def parse_yaml(text: str, name: str, parse: Callable[[Section], T]) -> T:
 
 
 def compose(text: str, name: str) -> yaml.Node:
-    """The tree of the YAML in ``text``, the content of a file called ``name``.
-
-    Raises:
-        MatrixError: it is not YAML, is empty, or exceeds a limit.
-    """
+    """The tree of the YAML in ``text``, the content of a file called ``name``."""
     try:
         node = compose_limited(text, name)
     except (UnicodeEncodeError, yaml.YAMLError) as error:

@@ -36,12 +36,7 @@ class Archive:
 
 
 def load_archives(path: Path = ARCHIVES) -> list[Archive]:
-    """Every archive, newest first.
-
-    Raises:
-        FileError: the file cannot be read.
-        MatrixError: it is wrong, with every problem found.
-    """
+    """Every archive, newest first."""
     archives = read_yaml(path, path.name, _archives)
     return sorted(archives, key=lambda each: [int(part) for part in each.version.split(".")])[::-1]
 

@@ -116,11 +116,7 @@ def _ends(finding: Finding) -> list[str]:
 
 
 def require_read(sources: Iterable[Source], today: str) -> None:
-    """Require that each document was read by ``today``, a day of UTC; one day is left for zones.
-
-    Raises:
-        MatrixError: with each day that has not come.
-    """
+    """Require that each document was read by ``today``, a day of UTC; one day is left for zones."""
     fix = "Enter the day on which it was read, or correct this machine's clock."
     wrong = [
         Problem(what=f"'read' is {each.read}, and today is {today}.", fix=fix, where=each.read_at)

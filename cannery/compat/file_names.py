@@ -36,11 +36,7 @@ def name_in(row: FileName, version: str, chip: str, machine: str) -> str:
 def file_name(
     compat: Compat, component: str, release: CannRelease, chip: str, platform: str
 ) -> str:
-    """Huawei's name for the file of ``component``; "" where it is not known.
-
-    Raises:
-        ValueError: as ``judged_as``.
-    """
+    """Huawei's name for the file of ``component``; "" where it is not known."""
     row = file_row(compat, component, judged_as(release), chip)
     return name_in(row, release.version, chip, _MACHINES.get(platform, "")) if row else ""
 

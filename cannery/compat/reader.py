@@ -211,11 +211,7 @@ def _flat(node: yaml.Node) -> str:
 
 @lru_cache(maxsize=4)
 def parse_compat(text: str, name: str) -> facts.Compat:
-    """The rows in ``text``, the content of a file called ``name``; an equal text is parsed once.
-
-    Raises:
-        MatrixError: with every problem found, each with its line.
-    """
+    """The rows in ``text``, the content of a file called ``name``; an equal text is parsed once."""
     return parse_yaml(text, name, compat_of)
 
 

@@ -46,11 +46,7 @@ class OneOf:
 
 
 def python_range(text: str) -> tuple[str, ...]:
-    """The minors of ``3.8-3.10`` or ``3.8``, as ("3.8", "3.9", "3.10").
-
-    Raises:
-        ValueError: it is neither.
-    """
+    """The minors of ``3.8-3.10`` or ``3.8``, as ("3.8", "3.9", "3.10")."""
     match = _PYTHONS.fullmatch(text)
     if match is None or int(match[2] or match[1]) < int(match[1]):
         raise ValueError(f"{text!r} is not a range of Pythons. Write it as in 3.8-3.11.")

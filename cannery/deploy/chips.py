@@ -60,11 +60,7 @@ CHIPS: Mapping[str, Chip] = {
 
 
 def chip_named(name: str) -> Chip:
-    """The chip that a target calls ``name``.
-
-    Raises:
-        UsageError: the chip is unknown.
-    """
+    """The chip that a target calls ``name``."""
     if name not in CHIPS:
         known = ", ".join(CHIPS)
         what = f"the cards of chip {name} are unknown; cannery/deploy/chips.py has {known}."

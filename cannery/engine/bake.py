@@ -94,9 +94,6 @@ def bake(
     Returns the failures. A target whose session BuildKit has lost is built once more. ``built`` is
     called for an image as soon as the engine has it, if buildx reports that; such a target can
     still fail if its cache cannot be written.
-
-    Raises:
-        EngineError: there is no buildx.
     """
     mode = progress_mode()
     failures: dict[str, BuildError | EngineError] = {}
@@ -261,11 +258,7 @@ class _BakeCall:
 
 
 def write_stage(build: ImageBuild, stage: str, folder: Path, settings: BakeSettings) -> None:
-    """Write the files of a stage of ``build`` into ``folder``; "" is the last stage.
-
-    Raises:
-        BuildError: the build failed; the message has the end of its output.
-    """
+    """Write the files of a stage of ``build`` into ``folder``; "" is the last stage."""
     log, source = settings.logs / f"{build.id}.log", settings.source
     index = source.index_url
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -305,10 +298,6 @@ def read_facts(
 
     ``build`` is that of an image that takes CANN out of it. The facts are kept in the file
     ``kept``, because the content of a digest never changes.
-
-    Raises:
-        BuildError: the image cannot be pulled or read.
-        FileError: the facts cannot be kept.
     """
     if facts := _parsed(kept):
         return facts

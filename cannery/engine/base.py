@@ -150,11 +150,7 @@ class Bases:
         return self._found[key]
 
     def _from_registries(self, base: Base, architecture: str) -> FoundBase | None:
-        """The base of the first registry that has it; None if no registry can be reached.
-
-        Raises:
-            EngineError: one can be reached, and none has given it.
-        """
+        """The base of the first registry that has it; None if no registry can be reached."""
         problems: list[Problem] = []
         for reference in _references(base):
             try:
@@ -237,11 +233,7 @@ def _references(base: Base) -> tuple[str, ...]:
 
 
 def _stand_in(base: Base, architecture: str, why: str) -> FoundBase:
-    """An image that the engine has, or one that a program makes; ``why`` no registry is reached.
-
-    Raises:
-        EngineError: cannery.toml names no program for it, or the program fails.
-    """
+    """An image that the engine has, or one that a program makes; ``why`` no registry is reached."""
     tag = base.bootstrap_tag(architecture)
     if image := _local_base(base, architecture, local_images(base_names(base, architecture))):
         kind = "the stand-in" if image.origin is Origin.STAND_IN else "the local image"
@@ -269,11 +261,7 @@ def _stand_in(base: Base, architecture: str, why: str) -> FoundBase:
 
 
 def contexts(bases: Iterable[FoundBase], builder: Builder, folder: Path) -> dict[str, str]:
-    """The build contexts of those ``bases`` that only the engine has, if ``builder`` is elsewhere.
-
-    Raises:
-        EngineError, FileError: as ``as_layout``.
-    """
+    """The build contexts of ``bases`` that only the engine has, for a remote ``builder``."""
     if builder.local:
         return {}
     local = {each.reference for each in bases if each.origin is not Origin.REGISTRY}
@@ -284,10 +272,6 @@ def as_layout(image: str, folder: Path) -> str:
     """``image`` as a build context, for a builder that cannot use the engine's images.
 
     The image is unpacked below ``folder``, once.
-
-    Raises:
-        EngineError: the engine cannot save the image.
-        FileError: the files cannot be written.
     """
     found = local_images([image])
     if image not in found:

@@ -24,11 +24,7 @@ class Builder:
 
 
 def buildx_version() -> str:
-    """The text in which buildx says its version.
-
-    Raises:
-        EngineError: there is no buildx.
-    """
+    """The text in which buildx says its version."""
     code, said = run(["docker", "buildx", "version"], capture=True)
     if code:
         raise EngineError(Problem(what="docker has no buildx.", fix="'bash setup.sh' installs it."))
@@ -36,11 +32,7 @@ def buildx_version() -> str:
 
 
 def progress_mode() -> str:
-    """The value of buildx's option ``--progress``.
-
-    Raises:
-        EngineError: there is no buildx.
-    """
+    """The value of buildx's option ``--progress``."""
     match = re.search(r"v?([0-9]+)\.([0-9]+)\.[0-9]+", buildx_version())
     # A buildx without a version was built from a newer source.
     recent = not match or (int(match[1]), int(match[2])) >= _RAWJSON
@@ -48,13 +40,7 @@ def progress_mode() -> str:
 
 
 def find_builder(name: str) -> Builder:
-    """The builder ``name``, or the default builder if ``name`` is empty.
-
-    Raises:
-        UsageError: there is no such builder.
-        EngineError: there is no buildx, a remote builder does not answer, or the builder is part of
-            another engine than the one that checks the images.
-    """
+    """The builder ``name``, or the default builder if ``name`` is empty."""
     code, said = run(["docker", "buildx", "inspect", *([name] if name else [])], capture=True)
     if code:
         buildx_version()

@@ -85,11 +85,7 @@ def _first_line(said: str) -> str:
 
 @cache
 def connect() -> docker.DockerClient:
-    """A client of the local engine.
-
-    Raises:
-        EngineError: no engine answers.
-    """
+    """A client of the local engine."""
     try:
         # This asks the engine for its version. For ssh:// it starts ssh, as docker itself does.
         return docker.from_env(use_ssh_client=True)
@@ -100,11 +96,7 @@ def connect() -> docker.DockerClient:
 
 @contextmanager
 def talking() -> Iterator[docker.DockerClient]:
-    """A client of the engine, whose errors are told as problems.
-
-    Raises:
-        EngineError: the engine does not answer, or refuses.
-    """
+    """A client of the engine, whose errors are told as problems."""
     try:
         yield connect()
     except docker.errors.APIError as error:
@@ -114,11 +106,7 @@ def talking() -> Iterator[docker.DockerClient]:
 
 
 def image_id(reference: str) -> str:
-    """The id of a local image; empty if there is none.
-
-    Raises:
-        EngineError: the engine does not answer, or rejects the name ``reference``.
-    """
+    """The id of a local image; empty if there is none."""
     with talking() as client:
         try:
             return str(client.images.get(reference).id)
@@ -133,11 +121,7 @@ def image_architecture(reference: str) -> str:
 
 
 def image_details(reference: str) -> dict[str, Any]:
-    """The engine's attributes of a local image; empty if there is none.
-
-    Raises:
-        EngineError: the engine does not answer.
-    """
+    """The engine's attributes of a local image; empty if there is none."""
     with talking() as client:
         try:
             return dict(client.images.get(reference).attrs)
@@ -146,11 +130,7 @@ def image_details(reference: str) -> dict[str, Any]:
 
 
 def image_history(reference: str) -> list[str]:
-    """The commands that made a local image, the newest first.
-
-    Raises:
-        EngineError: the engine does not answer, or has no such image.
-    """
+    """The commands that made a local image, the newest first."""
     with talking() as client:
         return [str(each.get("CreatedBy", "")) for each in client.images.get(reference).history()]
 
@@ -159,9 +139,6 @@ def image_layers(reference: str) -> list[tuple[str, int | None]]:
     """The layers of a local image, the base's first: digest of the content, and size in bytes.
 
     The size is unpacked, and None if the engine does not tell it for every layer.
-
-    Raises:
-        EngineError: the engine does not answer, or has no such image.
     """
     with talking() as client:
         image = client.images.get(reference)
@@ -191,11 +168,7 @@ def machine_and_runtimes() -> tuple[str, frozenset[str]]:
 
 
 def why_not_pulled(reference: str, platform: str) -> Problem | None:
-    """Why the engine cannot pull ``reference`` for ``platform``; None if it can.
-
-    Raises:
-        EngineError: the engine does not answer.
-    """
+    """Why the engine cannot pull ``reference`` for ``platform``; None if it can."""
     with talking() as client:
         try:
             data = client.images.get_registry_data(reference)
@@ -230,11 +203,7 @@ def tag_image(image: str, reference: str) -> None:
 
 
 def saved(image: str) -> Iterator[bytes]:
-    """The archive of the image with the id ``image``, in chunks.
-
-    Raises:
-        EngineError: the engine cannot save the image.
-    """
+    """The archive of the image with the id ``image``, in chunks."""
     with talking() as client:
         yield from client.images.get(image).save(chunk_size=1 << 20)
 
@@ -243,9 +212,6 @@ def pull_digest(repository: str, digest: str, platform: str, login: tuple[str, s
     """Pull an image by its digest, and return its local id.
 
     ``login`` is a user name and a password; if both are empty, docker's own settings are used.
-
-    Raises:
-        EngineError: the engine cannot pull it.
     """
     name, password = login
     auth = {"username": name, "password": password} if name else None

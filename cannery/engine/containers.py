@@ -39,11 +39,7 @@ TRUSTED = "/run/cannery-ca.crt"
 
 @cache
 def remove_abandoned() -> None:
-    """Remove the test containers of runs that were killed, once in a run.
-
-    Raises:
-        EngineError: the engine does not answer.
-    """
+    """Remove the test containers of runs that were killed, once in a run."""
     with talking() as client:
         for each in client.containers.list(
             all=True, filters={"label": LABEL_TEST}, ignore_removed=True
@@ -120,11 +116,7 @@ def _packed(copies: Mapping[str, str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def unstarted(image: str, platform: str) -> Iterator[Container]:
-    """A container of ``image`` that is never started, for reading files; always removed at the end.
-
-    Raises:
-        EngineError: there is no such image for ``platform``, or the engine does not answer.
-    """
+    """A container of ``image`` that is never started, for reading files; removed at the end."""
     remove_abandoned()
     name = _new_name()
     with talking() as client:
@@ -237,20 +229,13 @@ def stand_ins(image: str, target: Target) -> tuple[str, ...]:
 
     Signs are a label, files in the image, because a derived image can change the label, and what
     libraries contain, because it may have a part of CANN only.
-
-    Raises:
-        EngineError: there is no such image for the platform, or the engine does not answer.
     """
     with unstarted(image, target.platform) as container:
         return stand_ins_in(container, target)
 
 
 def stand_ins_in(container: Container, target: Target) -> tuple[str, ...]:
-    """The same signs, for a container that was not started.
-
-    Raises:
-        EngineError: the engine does not answer.
-    """
+    """The same signs, for a container that was not started."""
     return tuple(_signs(container, target))
 
 

@@ -175,11 +175,7 @@ class Refusal:
 
 
 def pull(builder: Builder, reference: str, architecture: str) -> Refusal | None:
-    """Let ``builder`` pull ``reference`` unless it has it; why it cannot, or None if it can.
-
-    Raises:
-        EngineError: the builder fails for another reason.
-    """
+    """Let ``builder`` pull ``reference`` unless it has it; why it cannot, or None if it can."""
     platform = f"linux/{architecture}"
     code, said = _build(builder, reference, platform, "type=cacheonly")
     if code and _DAMAGED in said:
@@ -202,11 +198,7 @@ def pull(builder: Builder, reference: str, architecture: str) -> Refusal | None:
 
 
 def export_layout(builder: Builder, reference: str, architecture: str, folder: Path) -> None:
-    """Write the image ``reference`` for one architecture into ``folder``, as an OCI layout.
-
-    Raises:
-        EngineError: the builder cannot do that.
-    """
+    """Write the image ``reference`` for one architecture into ``folder``, as an OCI layout."""
     output = f"type=oci,dest={folder},tar=false"
     code, said = _build(builder, reference, f"linux/{architecture}", output)
     if code:

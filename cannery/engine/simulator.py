@@ -82,10 +82,6 @@ def make_simulated(project: Project, target: Target, source: PackageIndex) -> Si
     """Make the simulated driver tree of ``target``, and its packages, unless they exist.
 
     The files that have no stand-in are not needed for it, and are not put there.
-
-    Raises:
-        EngineError, BuildError: as ``build_packages``.
-        FileError: the files cannot be written.
     """
     made = simulated(project, target)
     folder = made.host.parent

@@ -129,11 +129,7 @@ def _simulated(path: Path) -> Problem | None:
 
 
 def is_stand_in(path: Path) -> bool:
-    """Whether the simulator has made the package or wheel ``path``.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Whether the simulator has made the package or wheel ``path``."""
     with path.open("rb") as stream:
         if _STAND_IN in stream.read(1 << 16):
             return True
@@ -171,9 +167,6 @@ def machine_of(path: Path, expected: str = "") -> str:
     A package may contain programs for several architectures, for example for the CPUs of a device.
     The result is ``expected`` if any program is for it, else the architecture of the first one.
     ``path`` may be a wheel, a tar archive, or a self-extracting shell archive that ends in one.
-
-    Raises:
-        OSError: the file cannot be read.
     """
     with path.open("rb") as stream:
         try:

@@ -57,11 +57,7 @@ class Sources:
 
     @classmethod
     def from_project(cls, project: Project, names: Sequence[str], cache: Path | None) -> Sources:
-        """Those that ``names`` lists in order, or else cannery.toml.
-
-        Raises:
-            MatrixError, FileError: cannery.toml is wrong, or cannot be read.
-        """
+        """Those that ``names`` lists in order, or else cannery.toml."""
         settings = project.settings()
         hashes = Hashes(project.state / "hashes.json")
         return cls(
@@ -95,12 +91,7 @@ class Sources:
 def provide(
     project: Project, targets: Iterable[Target], options: BuildOptions, transfer: TransferOptions
 ) -> Provided:
-    """Fetch what ``targets`` need and do not have.
-
-    Raises:
-        MatrixError, FileError: cannery.toml is wrong; the store cannot be written.
-        EngineError: the file of --ca has no certificates.
-    """
+    """Fetch what ``targets`` need and do not have."""
     targets = [*targets]
     sources = Sources.from_project(project, options.sources, transfer.cache)
     wanted = _wanted(targets, options, sources)
@@ -127,11 +118,7 @@ def provide(
 def foresee(
     project: Project, targets: Iterable[Target], options: BuildOptions, transfer: TransferOptions
 ) -> Provided:
-    """What ``provide`` would fetch, without a network; nothing is written.
-
-    Raises:
-        MatrixError, FileError: cannery.toml is wrong, or cannot be read.
-    """
+    """What ``provide`` would fetch, without a network; nothing is written."""
     sources = Sources.from_project(project, options.sources, transfer.cache)
     terms = sources.terms(transfer)
     coming = {
@@ -145,11 +132,7 @@ def foresee(
 def lacking(
     project: Project, targets: Iterable[Target], options: BuildOptions, transfer: TransferOptions
 ) -> list[Need]:
-    """What real builds of ``targets`` need; nothing if CANN is of an image, or simulated.
-
-    Raises:
-        MatrixError, FileError: cannery.toml is wrong, or cannot be read.
-    """
+    """What real builds of ``targets`` need; nothing if CANN is of an image, or simulated."""
     if options.simulate:
         return []
     sources = Sources.from_project(project, options.sources, transfer.cache)
@@ -231,10 +214,6 @@ def fetch_files(
     """Fetch ``files``, several at a time; also the names of those that failed, and why.
 
     The hashes of files that are trusted on first use are written into matrix.yaml.
-
-    Raises:
-        FileError: the store or matrix.yaml cannot be written.
-        EngineError: ``ca`` has no certificates.
     """
     fetched: list[Fetched] = []
     failed: dict[str, CanneryError] = {}

@@ -86,11 +86,7 @@ class Answer:
     response: requests.Response
 
     def chunks(self, size: int) -> Iterator[bytes]:
-        """The bytes as they were sent, up to ``size`` at a time, as soon as they are there.
-
-        Raises:
-            TransferError: the connection broke.
-        """
+        """The bytes as they were sent, up to ``size`` at a time, as soon as they are there."""
         with _explained(self.url):
             # Not decoded, because the published hashes are of what is stored on the server.
             raw = self.response.raw
@@ -117,11 +113,7 @@ class Client:
 
     @contextmanager
     def get(self, address: Address, offset: int = 0, validator: str = "") -> Iterator[Answer]:
-        """The answer to a request for the bytes from ``offset`` on.
-
-        Raises:
-            TransferError: there is none, or it does not have these bytes.
-        """
+        """The answer to a request for the bytes from ``offset`` on."""
         headers = {**dict(address.headers), "Accept-Encoding": "identity"}
         if offset:
             headers["Range"] = f"bytes={offset}-"
@@ -222,13 +214,7 @@ def _length(response: requests.Response) -> int:
 
 
 def read_page(place: str, ca: Path | None) -> str:
-    """The text at ``place``, a path or an address; certificates in ``ca`` are trusted, too.
-
-    Raises:
-        FileError: the file cannot be read.
-        EngineError: the server does not send it.
-        MatrixError: it is no text in UTF-8.
-    """
+    """The text at ``place``, a path or an address; certificates in ``ca`` are trusted, too."""
     if not place.startswith(("https://", "http://")):
         return read_limited(Path(place), place)
     fix = "Save the page as a file, and name that instead."

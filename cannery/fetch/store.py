@@ -124,11 +124,7 @@ class Store:
 
     @contextmanager
     def locked(self, key: str, waiting: Callable[[], None]) -> Iterator[None]:
-        """Keep other fetches of ``key`` out; ``waiting`` is called while one of them goes on.
-
-        Raises:
-            FileError: the lock cannot be made.
-        """
+        """Keep other fetches of ``key`` out; ``waiting`` is called while one of them goes on."""
 
         def wait() -> None:
             waiting()
@@ -138,11 +134,7 @@ class Store:
             yield
 
     def admit(self, partial: Path, sha256: str, record: Origin) -> Path:
-        """Move ``partial``, whose sha256 was verified, under its final name.
-
-        Raises:
-            FileError: it cannot be written.
-        """
+        """Move ``partial``, whose sha256 was verified, under its final name."""
         path = self.path(sha256)
         try:
             _write(self._record(sha256), asdict(record))
@@ -198,11 +190,7 @@ class Store:
         )
 
     def prune(self, days: float) -> list[Stored]:
-        """Remove files and unfinished downloads that nobody used for ``days``; return the files.
-
-        Raises:
-            FileError: one of them cannot be removed.
-        """
+        """Remove files and unfinished downloads that nobody used for ``days``; return the files."""
         gone = [each for each in self.files() if each.days >= days]
         try:
             for each in gone:
@@ -239,9 +227,6 @@ class Store:
         """A folder ``name`` in which every name of ``files`` is a link to, or a copy of, its path.
 
         It stays at least until this process ends.
-
-        Raises:
-            FileError: it cannot be written.
         """
         folder = self.root / "contexts" / name
         _use(folder)
@@ -268,11 +253,7 @@ def _lock_of(folder: Path) -> Path:
 
 
 def _write(path: Path, content: Mapping[str, object]) -> None:
-    """Write ``content`` as JSON.
-
-    Raises:
-        FileError: it cannot be written.
-    """
+    """Write ``content`` as JSON."""
     try:
         # Another process may make the folder at the same time.
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -37,12 +37,7 @@ class Archive:
     is_inner: bool = False
 
     def take(self, wanted: str) -> Path:
-        """Unpack the file ``wanted``, of this zip or of the one zip in it.
-
-        Raises:
-            ArtifactError: the zip is damaged, or does not contain the file exactly once.
-            FileError: the disk is full.
-        """
+        """Unpack the file ``wanted``, of this zip or of the one zip in it."""
         with self._opened() as archive:
             members = [each for each in archive.infolist() if not each.is_dir()]
             if direct := self._member(members, wanted):

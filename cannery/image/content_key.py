@@ -36,21 +36,13 @@ _MOUNT = re.compile(rf"--mount=((?:\S*,)?from={CONTEXT}(?:,\S*)?)(?:\s|$)")
 
 
 def context_names(project: Project) -> tuple[str, ...]:
-    """The files of the build context that all Dockerfiles share.
-
-    Raises:
-        FileError: their list cannot be read.
-    """
+    """The files of the build context that all Dockerfiles share."""
     lines = _read(project.build_context / CONTEXT_LIST).splitlines()
     return tuple(line.removeprefix("!") for line in lines if line.startswith("!"))
 
 
 def read_context(project: Project) -> dict[str, str]:
-    """Name to content, as ``with_mode`` gives it, of every file of the shared build context.
-
-    Raises:
-        FileError: one of them cannot be read.
-    """
+    """Name to content, as ``with_mode`` gives it, of every file of the shared build context."""
     return {name: _read(project.build_context / name) for name in context_names(project)}
 
 

@@ -43,9 +43,6 @@ def compare(
 
     Only the folders of ``rendered`` are looked at, and with ``known``, which are the ids of all
     targets, also folders that belong to no target. No symbolic link is followed.
-
-    Raises:
-        FileError: a file cannot be read, or the folder of a target is a symbolic link.
     """
     start = len(str(project.images)) + 1
     ids = {str(path)[start:].partition(os.sep)[0] for path in rendered}
@@ -64,11 +61,7 @@ def compare(
 
 
 def _compare_file(project: Project, path: Path, text: str) -> dict[Path, str]:
-    """``path`` with its unified diff, if the file on disk differs from ``text``.
-
-    Raises:
-        FileError: it cannot be read.
-    """
+    """``path`` with its unified diff, if the file on disk differs from ``text``."""
     old = _read(path)
     return {} if old == text else {path: _diff(str(path.relative_to(project.root)), old, text)}
 

@@ -351,11 +351,7 @@ def _components_of(target: Target) -> set[str]:
 
 
 def components_named(name: str, targets: Sequence[Target]) -> frozenset[str]:
-    """The components with the name ``name``, which may be an alias for several.
-
-    Raises:
-        UsageError: none of ``targets`` has it.
-    """
+    """The components with the name ``name``, which may be an alias for several."""
     known = {each for target in targets for each in _components_of(target)}
     known |= {EVERY_LAYER, *_ALIASES}
     if name not in known:

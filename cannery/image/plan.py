@@ -42,11 +42,7 @@ class ImagePlan:
 
 
 def read_plans(project: Project, targets: Iterable[Target]) -> dict[str, ImagePlan]:
-    """The plans of ``targets`` by their ids, with the locks below images/.
-
-    Raises:
-        MatrixError: locks are missing or out of date.
-    """
+    """The plans of ``targets`` by their ids, with the locks below images/."""
     plans: dict[str, ImagePlan] = {}
     problems: list[Problem] = []
     for target in targets:

@@ -65,9 +65,6 @@ class Renderer:
     """Renders targets, all with the same templates.
 
     ``context`` maps names below the shared build context to texts.
-
-    Raises:
-        FileError: a template or a file of the context cannot be read.
     """
 
     def __init__(self, project: Project) -> None:
@@ -75,19 +72,11 @@ class Renderer:
         self.context = read_context(project)
 
     def render(self, target: Target) -> Rendered:
-        """Every generated file of ``target``.
-
-        Raises:
-            MatrixError: the lock is missing or out of date, or a template is invalid.
-        """
+        """Every generated file of ``target``."""
         return self.render_all([target])[target.id]
 
     def render_all(self, targets: Iterable[Target]) -> dict[str, Rendered]:
-        """Each of ``targets`` by its id.
-
-        Raises:
-            MatrixError: locks are missing or out of date, or a template is invalid.
-        """
+        """Each of ``targets`` by its id."""
         plans = read_plans(self._project, targets)
         return {name: self._rendered(plan) for name, plan in plans.items()}
 

@@ -84,11 +84,7 @@ class DebLock:
 
 
 def parse_debs(text: str, name: str = FILE) -> DebLock:
-    """Read a packages.lock, whose name is ``name``.
-
-    Raises:
-        MatrixError: a line is invalid.
-    """
+    """Read a packages.lock, whose name is ``name``."""
     found = _parsed(text)
     if isinstance(found, DebLock):
         return found

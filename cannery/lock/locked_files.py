@@ -44,11 +44,7 @@ def _file(entry: Mapping[str, Any]) -> LockedFile:
 def chosen_files(
     lock: Lock, listed: Mapping[str, Sequence[LockedFile]], platform: WheelPlatform
 ) -> dict[str, LockedFile]:
-    """Package to the one of its ``listed`` files that an installer takes on ``platform``.
-
-    Raises:
-        MatrixError: with every package of which no file fits, or whose file has no sha256.
-    """
+    """Package to the one of its ``listed`` files that an installer takes on ``platform``."""
     ranks = {tag: rank for rank, tag in enumerate(platform.tags)}
     found, problems = {}, []
     for wheel in lock.wheels:
@@ -67,11 +63,7 @@ def chosen_files(
 
 
 def check_unchanged(path: str, before: Lock, files: Iterable[LockedFile]) -> None:
-    """Check that no file has another sha256 than in ``before``, the lock in ``path``.
-
-    Raises:
-        MatrixError: with every file that has been replaced.
-    """
+    """Check that no file has another sha256 than in ``before``, the lock in ``path``."""
     old = {file.name: file.sha256 for wheel in before.wheels for file in wheel.files}
     problems = [
         Problem(
@@ -153,12 +145,7 @@ def platform_options(platform: WheelPlatform, sdists: Iterable[str]) -> tuple[st
 
 
 def exact(pinned: Pinned, source: PackageIndex) -> str:
-    """The text of the lock with the file of each package for each platform.
-
-    Raises:
-        MatrixError: a package has no file that fits, no sha256, or another one than before.
-        EngineError: as ``compiled``.
-    """
+    """The text of the lock with the file of each package for each platform."""
     lock = parse_lock(pinned.text)
     pins = [f"{wheel.name}=={wheel.version}" for wheel in lock.wheels]
     files: dict[str, list[LockedFile]] = {wheel.name: [] for wheel in lock.wheels}

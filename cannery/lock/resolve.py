@@ -78,12 +78,7 @@ class _Lock:
 def write_locks(
     project: Project, targets: Sequence[Target], upgrade: Sequence[str], source: PackageIndex
 ) -> Locking:
-    """Lock the build stage and every target; a target that fails does not keep the others from it.
-
-    Raises:
-        FileError: a lock cannot be written; no lock has changed.
-        MatrixError, EngineError: the build stage cannot be locked; no lock has changed.
-    """
+    """Lock the build stage and every target; each target is tried, also after a failure."""
     before = {path: _text(path) for path in _paths(project, targets)}
     console.say("resolving the packages of the build stage")
     base = _oldest(project.matrix().targets.values())

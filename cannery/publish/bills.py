@@ -53,11 +53,6 @@ def bills(project: Project, names: Sequence[str], ca: Path | None) -> list[Named
     """The bill of each of ``names``: targets, patterns, local images, published images, SBOM files.
 
     ``ca`` is a file of certificates to trust.
-
-    Raises:
-        UsageError: there is nothing of a name.
-        EngineError: the engine or the registry does not answer.
-        MatrixError, FileError: matrix.yaml, a lock or an SBOM is wrong, or cannot be read.
     """
     found: list[NamedBill] = []
     problems: list[Problem] = []
@@ -156,13 +151,7 @@ def _locked(project: Project, target: Target) -> tuple[Package, ...]:
 
 
 def _attested(name: str, ca: Path | None) -> list[Any]:
-    """The SPDX documents that are attested of the image ``name``.
-
-    Raises:
-        UsageError: there is no such image, or it has none.
-        EngineError: the registry does not answer.
-        FileError: a document is not JSON.
-    """
+    """The SPDX documents that are attested of the image ``name``."""
     place = parse_reference(name)
     if not place.version:
         fix = "Add the tag or the digest of an image."

@@ -86,11 +86,7 @@ def sign(
 
 
 def public_key(key: str) -> str:
-    """The public part of ``key``, as PEM text.
-
-    Raises:
-        EngineError: cosign is not installed, or cannot open the key.
-    """
+    """The public part of ``key``, as PEM text."""
     argv = [_cosign(), "public-key", "--key", key]
     code, said = run(argv, capture=True, env=_of_key(key))
     if code or "BEGIN PUBLIC KEY" not in said:
@@ -104,10 +100,6 @@ def verify(
     """Check that the image ``reference`` was signed with the private part of ``key``.
 
     The arguments are those of ``sign``; with ``log`` the transparency log must have the signature.
-
-    Raises:
-        EngineError: cosign is not installed or fails, or the image has no such signature.
-        UsageError: as for ``sign``.
     """
     cosign = _cosign()
     _check(reference, key)

@@ -32,11 +32,7 @@ _NODES = {"shell": 1, "compose": 1, "k8s": 1, "volcano": 2}
 
 
 def details(project: Project, entries: Iterable[Entry]) -> list[dict[str, Any]]:
-    """The facts about the target of each of ``entries``, by their names in the document.
-
-    Raises:
-        MatrixError: locks are missing or out of date.
-    """
+    """The facts about the target of each of ``entries``, by their names in the document."""
     matrix = project.matrix()
     plans = read_plans(project, matrix.targets.values())
     users = Counter(layer.identity for plan in plans.values() for layer in plan.layers)

@@ -46,11 +46,6 @@ def read_contents(project: Project, name: str) -> Contents:
 
     It is the path of a record, a local image, a target with a local image, or a published image
     that a record names.
-
-    Raises:
-        UsageError: there is nothing of this name, or it is not an image of a target.
-        EngineError: the engine does not answer, or the image cannot be read.
-        MatrixError, FileError: matrix.yaml or a record cannot be read.
     """
     if name.endswith(".json"):
         return _of_record(name, _record_file(project, name))
@@ -77,12 +72,7 @@ def local_names(name: str) -> list[str]:
 
 
 def _record_file(project: Project, name: str) -> Record:
-    """The record in the file ``name``.
-
-    Raises:
-        UsageError: there is no such file.
-        FileError: it cannot be read, or is not a record.
-    """
+    """The record in the file ``name``."""
     path = Path(name).absolute()
     if not path.is_file():
         known = [str(each.relative_to(project.root)) for each in project.releases.glob("*/*.json")]
@@ -196,13 +186,7 @@ _LISTED = (_LOCK, DEBS_FILE)
 
 
 def commit_contents(project: Project, revision: str, target_id: str) -> Contents:
-    """The components, packages, layers and rendered files of a target at a commit.
-
-    Raises:
-        UsageError: there is no such commit, or no such target at it.
-        MatrixError: matrix.yaml or the lock is invalid at it, or missing.
-        EngineError: git fails.
-    """
+    """The components, packages, layers and rendered files of a target at a commit."""
     root = project.root
     resolved = git.resolve(root, revision)
     if not resolved:

@@ -42,9 +42,6 @@ def image_inventory(
 
     ``hashes`` maps components to the sha256 of the vendor's files that it was built from, if they
     are known. The image is not run, so this needs no emulation.
-
-    Raises:
-        EngineError: it is not an image of ``target``, or the engine does not answer.
     """
     with containers.unstarted(image, platform) as container:
         reader = ImageFiles(container)

@@ -72,11 +72,7 @@ class PackedImage:
     _inventory: list[Inventory] = field(default_factory=list)
 
     def inventory(self) -> Inventory:
-        """The packages in the image.
-
-        Raises:
-            EngineError: the image cannot be read.
-        """
+        """The packages in the image."""
         if not self._inventory:
             candidate = self.candidate
             console.say(f"{candidate.target.id}: listing the packages in it")
@@ -101,12 +97,7 @@ def _annotations(candidate: Candidate, created: str) -> dict[str, str]:
 
 
 def pack_image(candidate: Candidate, blobs: Blobs) -> PackedImage:
-    """Compress the layers of ``candidate``, except for those that ``blobs`` has already.
-
-    Raises:
-        EngineError: the engine cannot save the image, or it is for another platform.
-        FileError: a blob cannot be written.
-    """
+    """Compress the layers of ``candidate``, except for those that ``blobs`` has already."""
     details = engine.image_details(candidate.image)
     built_for = f"{details.get('Os')}/{details.get('Architecture')}"
     if built_for != candidate.target.platform:
@@ -261,9 +252,6 @@ def builder(*, finished: str, environ: Mapping[str, str] = os.environ) -> Builde
     """Who builds here: a job of GitHub's or GitLab's, by the variables it has, or some machine.
 
     ``finished`` is when an image was built, where that is known.
-
-    Raises:
-        EngineError: the engine does not answer.
     """
     identity, invocation = _job(environ)
     code, said = run(["docker", "buildx", "version"], capture=True)

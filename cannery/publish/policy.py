@@ -78,12 +78,7 @@ class Publishing:
 
 
 def load(path: Path, matrix: Matrix) -> Publishing:
-    """Read the tag policy in ``path``, whose targets are those of ``matrix``.
-
-    Raises:
-        FileError: it cannot be read.
-        MatrixError: with every problem found, each with its line.
-    """
+    """Read the tag policy in ``path``, whose targets are those of ``matrix``."""
     return read_yaml(path, path.name, lambda top: publishing_of(top, matrix))
 
 

@@ -272,11 +272,7 @@ def statement(
 def attestation_manifest(
     subject_digest: str, statements: Sequence[Mapping[str, Any]]
 ) -> tuple[Document, tuple[Document, ...]]:
-    """The manifest that holds ``statements``, and its blobs, which have to be stored before it.
-
-    Raises:
-        ValueError: a statement is about another image than ``subject_digest``.
-    """
+    """The manifest that holds ``statements``, and its blobs, which have to be stored before it."""
     blobs, layers = [], []
     for each in statements:
         said = {f"{a}:{v}" for one in each["subject"] for a, v in one["digest"].items()}

@@ -102,12 +102,7 @@ class Push:
     def _check_taken(
         self, packed: Mapping[str, PackedImage], pushed: PushedImage, earlier: Sequence[Record]
     ) -> None:
-        """Check what this machine knows of an image that somebody else has published.
-
-        Raises:
-            PublishError: it is not the one that its record names, or a push has not made it.
-            EngineError: it is not signed with the key of this push.
-        """
+        """Check what this machine knows of an image that somebody else has published."""
         tag = self.repository.at(pushed.image_push.immutable)
         digest, name = pushed.root.digest, pushed.image_push.name
         record = self._recorded(pushed, earlier)

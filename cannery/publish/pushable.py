@@ -74,12 +74,7 @@ class Candidate:
 
 
 def candidates(project: Project, selection: Selection, options: PushOptions) -> list[Candidate]:
-    """The images of ``selection``, all of which may be pushed.
-
-    Raises:
-        PublishError: with every reason why one may not.
-        EngineError: the engine does not answer, or git fails.
-    """
+    """The images of ``selection``, all of which may be pushed."""
     problems = [*_against_release(project, selection, options), *_against_signing(options)]
     found = []
     for selected in selection.targets:

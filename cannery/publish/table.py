@@ -56,10 +56,6 @@ def gather(project: Project, key_of: KeyOf) -> tuple[Entry, ...]:
     """An entry for each target of ``project``, in the order of the matrix.
 
     ``key_of`` returns the content keys by the files of the checkout.
-
-    Raises:
-        MatrixError: matrix.yaml, compat.yaml, publish.yaml or a file of results is wrong.
-        FileError: one of them, or a record, cannot be read.
     """
     matrix = project.matrix()
     publishing = load(project.publish_file, matrix)
@@ -118,11 +114,7 @@ def page_with_table(root: Path) -> str:
 
 
 def inserted(text: str, content: str, file: str, markers: tuple[str, str]) -> str:
-    """``text``, the page called ``file``, with ``content`` between the two lines ``markers``.
-
-    Raises:
-        MatrixError: the markers are not there exactly once each, in their order.
-    """
+    """``text``, the page called ``file``, with ``content`` between the two lines ``markers``."""
     lines = text.splitlines(keepends=True)
     places = {
         marker: [number for number, line in enumerate(lines, 1) if line.strip() == marker]

@@ -259,10 +259,6 @@ def locate(references: Sequence[str], platform: str, ca: Path | None = None) -> 
     """The first of ``references`` whose registry has the image for ``platform``.
 
     All of them have the same digest. ``ca`` is a file of certificates to trust.
-
-    Raises:
-        ArtifactError: the image is not for ``platform``.
-        EngineError: no registry has it; with the reason of each of them.
     """
     return _first(references, (platform,), ca)[0]
 
@@ -270,12 +266,7 @@ def locate(references: Sequence[str], platform: str, ca: Path | None = None) -> 
 def digest_of_tag(
     references: Sequence[str], platforms: Collection[str], ca: Path | None = None
 ) -> str:
-    """The digest of the first of ``references``, which have a tag, whose registry has the image.
-
-    Raises:
-        ArtifactError: the image is not for all of ``platforms``.
-        EngineError: no registry has it; with the reason of each of them.
-    """
+    """The digest of the first of ``references``, which have a tag, whose registry has the image."""
     return _first(references, platforms, ca)[1].digest
 
 
@@ -291,13 +282,7 @@ class Resolved:
 
 
 def resolved(reference: str, platform: str, ca: Path | None = None) -> Resolved:
-    """What ``reference`` names now, and the image for ``platform`` in it.
-
-    Raises:
-        ArtifactError: the image is not for ``platform``.
-        UnreachableError: its registry cannot be reached.
-        EngineError: its registry does not have it, or refuses.
-    """
+    """What ``reference`` names now, and the image for ``platform`` in it."""
     place = parse_reference(reference)
     repository = Repository(place.registry, place.repository, ca=ca, patience=_ONCE_MORE)
     document = repository.manifest(place.version)

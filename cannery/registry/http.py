@@ -67,11 +67,7 @@ class Login:
 
 
 def login_of(host: str) -> Login:
-    """The login that ``docker login`` has stored for ``host``, in its file or a credential helper.
-
-    Raises:
-        EngineError: the file cannot be read, or the helper fails.
-    """
+    """The login that ``docker login`` has stored for ``host``, in a file or a credential helper."""
     try:
         with warnings.catch_warnings():
             # docker only warns of a missing helper; the error that follows says more.
@@ -114,9 +110,6 @@ class Guard:
         """Whether ``header`` has changed, so that the request is worth sending again.
 
         ``response`` has to be of the registry itself: it says who gets the password.
-
-        Raises:
-            EngineError: the password would go where it does not belong.
         """
         match = _CHALLENGE.search(response.headers.get("WWW-Authenticate", ""))
         if not match:
@@ -230,12 +223,7 @@ class Http:
     def request(
         self, method: str, path: str, *, body: bytes | None = None, **more: Any
     ) -> requests.Response:
-        """Send a request, again where that may help, and return the last response.
-
-        Raises:
-            RegistryError: the registry cannot be reached, is not trusted, asks for a login or
-                denies access, or is too busy.
-        """
+        """Send a request, again where that may help, and return the last response."""
         return self.patiently(lambda: self.once(method, path, data=body, **more))
 
     def patiently(self, attempt: Callable[[], requests.Response]) -> requests.Response:

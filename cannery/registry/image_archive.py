@@ -108,10 +108,6 @@ class Blobs:
         """Compress the image with the id ``image``, whose layers have the digests ``diff_ids``.
 
         ``save`` returns its archive; it is called only if a layer or the config is not kept yet.
-
-        Raises:
-            EngineError: the archive does not match the image.
-            FileError: a blob cannot be written.
         """
         expected = tuple(diff_ids)
         config_path = self.folder / "configs" / image.removeprefix("sha256:")

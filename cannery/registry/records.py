@@ -152,11 +152,7 @@ def _paths(folder: Path, record: Record) -> tuple[Path, Path]:
 
 
 def read_records(folder: Path) -> tuple[Record, ...]:
-    """Every record below ``folder``, oldest first; none if the folder does not exist.
-
-    Raises:
-        FileError: with every file that is not a valid record.
-    """
+    """Every record below ``folder``, oldest first; none if the folder does not exist."""
     found: list[Record] = []
     problems: list[Problem] = []
     try:

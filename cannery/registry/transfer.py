@@ -58,12 +58,7 @@ def blob_of(media_type: str, content: bytes) -> Blob:
 
 
 def upload(repository: Repository, image: OciContent) -> None:
-    """Upload ``image`` into ``repository``, except for blobs that it has already.
-
-    Raises:
-        RegistryError: the registry refuses it.
-        FileError: a blob cannot be read.
-    """
+    """Upload ``image`` into ``repository``, except for blobs that it has already."""
 
     def fill() -> None:
         missing = [each for each in image.blobs if not repository.has_blob(each.descriptor.digest)]
@@ -104,11 +99,7 @@ def megabytes(size: int) -> str:
 
 
 def closure(repository: Repository, digest: str) -> list[Document]:
-    """The manifest ``digest`` and all manifests in it, each after those that it needs.
-
-    Raises:
-        RegistryError: one does not exist.
-    """
+    """The manifest ``digest`` and all manifests in it, each after those that it needs."""
     document = repository.manifest(digest)
     if document is None:
         what = f"{repository.at(digest)} does not exist."
@@ -134,9 +125,6 @@ def read_back(
 
     ``diff_ids`` maps digests of layers to the digests of what they must unpack to. Blobs in
     ``seen`` are not read, and those that were read are added to it.
-
-    Raises:
-        RegistryError: something is missing or differs from its digest.
     """
     documents = closure(repository, digest)
     for blob in blobs_of(documents).values():
@@ -174,12 +162,7 @@ def _drained(repository: Repository, blob: Descriptor) -> str:
 
 
 def copy(source: Repository, destination: Repository, documents: list[Document]) -> None:
-    """Copy ``documents`` of ``source``, and their blobs, into ``destination``.
-
-    Raises:
-        RegistryError: one of the two registries refuses.
-        FileError: a blob cannot be stored on the way.
-    """
+    """Copy ``documents`` of ``source``, and their blobs, into ``destination``."""
     blobs = blobs_of(documents)
     mount = source.name if source.host == destination.host else ""
 

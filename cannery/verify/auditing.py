@@ -56,11 +56,7 @@ def _program(name: str) -> str:
 
 
 def read_config(reference: str) -> ImageConfig:
-    """The config of the local image ``reference``.
-
-    Raises:
-        EngineError: the engine does not answer, or has no such image.
-    """
+    """The config of the local image ``reference``."""
     inspected = engine.image_details(reference)
     if not inspected:
         what = f"there is no image {reference} here."
@@ -86,11 +82,7 @@ def probe(container: str, seconds: float = PROBE_SECONDS) -> ImageFacts:
 
 
 def look_without_running(config: ImageConfig) -> ImageFacts:
-    """The few facts about an image that its files tell, for one in which nothing can be started.
-
-    Raises:
-        EngineError: the engine does not answer.
-    """
+    """The few facts about an image that its files tell, for one in which nothing can be started."""
     lines = []
     with containers.unstarted(config.id, config.platform) as container:
         files = ImageFiles(container)
@@ -101,11 +93,7 @@ def look_without_running(config: ImageConfig) -> ImageFacts:
 
 
 def run_check(container: str, check: OwnCheck, python: str) -> Ran:
-    """Run the command of ``check`` in a running container; ``python`` is its Python, or empty.
-
-    Raises:
-        EngineError: docker is not installed.
-    """
+    """Run the command of ``check`` in a running container; ``python`` is its Python, or empty."""
     argv = ["docker", "exec"]
     if check.cards:
         argv += ["--env", f"{VISIBLE_TO_CANN}={','.join(map(str, range(check.cards)))}"]
@@ -183,12 +171,7 @@ class _ImageAudit:
 
 
 def audit(project: Project, request: Request) -> Audit:
-    """Test the image that ``request`` names.
-
-    Raises:
-        EngineError: the engine does not answer, or has no such image.
-        CanneryError: matrix.yaml or compat.yaml cannot be read, or pytest cannot run.
-    """
+    """Test the image that ``request`` names."""
     config = read_config(request.reference)
     run = _ImageAudit(project, request, config)
     try:

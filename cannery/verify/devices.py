@@ -23,11 +23,7 @@ def made_host(project: Project, target: Target) -> Path | None:
 
 
 def simulated_host(project: Project, target: Target, source: PackageIndex) -> Path:
-    """The simulated driver tree that containers of ``target`` mount, made if it does not exist.
-
-    Raises:
-        CanneryError: it cannot be made.
-    """
+    """The simulated driver tree that containers of ``target`` mount, made if it does not exist."""
     return made_host(project, target) or make_simulated(project, target, source).host
 
 
@@ -51,12 +47,7 @@ def device_kinds(*, simulate: bool) -> frozenset[str]:
 def device_for(
     project: Project, machine: str, found: ImageFacts, *, simulate: bool
 ) -> tuple[RunSpec | None, list[Result]]:
-    """A container with a device that the image can use, or a result that says why there is none.
-
-    Raises:
-        EngineError: there is no target whose simulated driver fits.
-        CanneryError: the simulated driver cannot be made.
-    """
+    """A container with a device that the image can use, or a result that says why there is none."""
     stand_ins = bool(found.cann and found.cann.stand_ins)
     if simulate and stand_ins:
         return simulated_device(_host_for(project, machine, found)), []

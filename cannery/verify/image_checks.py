@@ -48,11 +48,7 @@ def checks_digest(project: Project) -> str:
 
 
 def checks_version(project: Project) -> int:
-    """The version of the image tests, the number in tests/image/VERSION; 0 without that file.
-
-    Raises:
-        FileError: the file has no number.
-    """
+    """The version of the image tests, the number in tests/image/VERSION; 0 without that file."""
     path = folder_of_checks(project) / "VERSION"
     try:
         words = read_text(path).split()

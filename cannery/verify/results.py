@@ -108,12 +108,7 @@ def to_text(results: Iterable[Verified]) -> str:
 
 
 def read_verified(root: Path, targets: Iterable[str]) -> dict[str, tuple[Verified, ...]]:
-    """The results of each of ``targets`` in the checkout ``root``; none where there is no file.
-
-    Raises:
-        FileError: a file cannot be read.
-        MatrixError: with every problem of every file, each with its line.
-    """
+    """The results of each of ``targets`` in the checkout ``root``; none where there is no file."""
     found: dict[str, tuple[Verified, ...]] = {}
     problems: list[Problem] = []
     for target in targets:
@@ -224,9 +219,6 @@ def state_keys(project: Project) -> KeyOf:
     """The content keys by the current files of the checkout, as ``state_inputs`` has them.
 
     A key is empty if there are no simulated packages for the target's chip.
-
-    Raises:
-        FileError: a file cannot be read, also by the function.
     """
     context = read_context(project)
 
@@ -248,9 +240,6 @@ def state_inputs(
     They are the same on every machine. The key in an image's label can differ from theirs, because
     that one also depends on the base image of the machine. ``context`` has the files of the shared
     build context, and ``simulator`` identifies the simulated packages.
-
-    Raises:
-        FileError: a file cannot be read.
     """
     folder = project.images / target.id
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -320,9 +309,6 @@ def known_results(
     """Id to every known result of each of ``targets``.
 
     ``key_of`` returns the content keys by the checked out files.
-
-    Raises:
-        MatrixError, FileError: as ``read_verified``.
     """
     every = {target.id: target for target in targets}
     verified = read_verified(project.root, every)

@@ -77,11 +77,6 @@ def verify(
 
     ``ca`` has the certificates to trust for package indexes. ``only`` names components; empty means
     all of them.
-
-    Raises:
-        EngineError: the engine cannot run the image.
-        VerificationError: not all checks that are for it were run.
-        CanneryError: the checks could not be run.
     """
     target = subject.target
 
@@ -116,9 +111,6 @@ def checks_in(
     """Run the checks of an image in a running container that has a device of this kind.
 
     ``only`` is that of ``verify``.
-
-    Raises:
-        CanneryError: the checks could not be run.
     """
     target = subject.target
     folders = [str(folder_of_checks(project) / component) for component in only]
@@ -141,12 +133,7 @@ def image_tests_in(
     words: Sequence[str],
     must: Collection[str],
 ) -> tuple[Check, ...]:
-    """As ``pytest_in``, of the project's own files, by which the checks ``must`` have to be begun.
-
-    Raises:
-        VerificationError: one of ``must`` was not begun.
-        EngineError, CanneryError: as ``pytest_in``.
-    """
+    """As ``pytest_in``, with the project's own files; the checks ``must`` have to be started."""
     folder = folder_of_checks(project)
     words = [*words, "--rootdir", str(project.root), "--confcutdir", str(folder)]
     words += ["--import-mode=importlib", "--strict-markers", "-W", "error"]
@@ -171,11 +158,6 @@ def pytest_in(
     """Run pytest with ``words`` on a running container that has a device of this kind.
 
     ``may_be_empty`` says that there may be no test at all.
-
-    Raises:
-        EngineError: the container, or a process in it, could not be started or was stopped.
-        VerificationError: there is no test.
-        CanneryError: the checks could not be run.
     """
     with tempfile.TemporaryDirectory(prefix="cannery-test-") as folder:
         report = Path(folder) / "report.json"
@@ -288,11 +270,7 @@ def _text(result: Verification, detail: Detail) -> str:
 
 
 def _is_simulated(subject: Subject, specs: Sequence[RunSpec]) -> bool:
-    """Whether the image is simulated.
-
-    Raises:
-        VerificationError: it is, and ``specs`` has no simulated device; or the other way round.
-    """
+    """Whether the image is simulated."""
     target, name = subject.target, subject.name
     signs = stand_ins(subject.image, target)
     simulated_device = DeviceKind.SIMULATED in {spec.kind for spec in specs}

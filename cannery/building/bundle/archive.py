@@ -57,11 +57,7 @@ def invalid(path: Path, why: str) -> ArtifactError:
 
 
 def require_place(out: Path) -> None:
-    """Check that ``out`` can be written, before hours go into it.
-
-    Raises:
-        FileError: a bundle cannot be written there.
-    """
+    """Check that ``out`` can be written, before hours go into it."""
     try:
         os.scandir(out.absolute().parent).close()
         if out.is_dir():
@@ -74,9 +70,6 @@ def pack(folder: Path, contents: Contents, out: Path) -> str:
     """Write the bundle ``out`` from all files in ``folder``, and return its sha256.
 
     ``out`` appears under its name once it is complete.
-
-    Raises:
-        FileError: a file cannot be read or written.
     """
     temporary = None
     try:
@@ -109,12 +102,7 @@ def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def unpack(bundle: Path, parent: Path) -> tuple[Path, Contents]:
-    """Unpack ``bundle`` into a folder below ``parent``, unless that was done before.
-
-    Raises:
-        ArtifactError: it is no bundle, incomplete, or of another version of cannery.
-        FileError: it cannot be read, or its files cannot be written.
-    """
+    """Unpack ``bundle`` into a folder below ``parent``, unless that was done before."""
     try:
         digest = sha256_of(bundle)
     except OSError as error:

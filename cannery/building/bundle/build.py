@@ -34,14 +34,7 @@ from cannery.verify.results import state_keys
 def build_from_bundle(
     project: Project, selection: Selection, options: BuildOptions, bundle: Path
 ) -> None:
-    """Build and check the targets of ``selection`` that ``bundle`` has.
-
-    Raises:
-        UsageError: the bundle does not have a target that was named, or has the vendor's files
-            where simulated ones were asked for.
-        OutOfSyncError: the bundle was made from other files than those of this checkout.
-        CanneryError: as ``unpack`` and ``build_all``.
-    """
+    """Build and check the targets of ``selection`` that ``bundle`` has."""
     folder, contents = unpack(bundle, project.state / "bundles")
     selection = _within(selection, contents, bundle)
     if options.simulate and not contents.simulate:
@@ -101,12 +94,7 @@ def _require_same(project: Project, selection: Selection, contents: Contents, bu
 def restore_simulator(
     project: Project, folder: Path, targets: Iterable[Target], bundle: Path
 ) -> None:
-    """Put the simulated packages of ``targets`` where a build looks for them.
-
-    Raises:
-        ArtifactError: a link in them leads out of their folder.
-        FileError: they cannot be written.
-    """
+    """Put the simulated packages of ``targets`` where a build looks for them."""
     for target in targets:
         place = simulated(project, target).artifacts.parent
         tree = folder / SIMULATOR / place.name

@@ -26,11 +26,7 @@ _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
 def keep_bases(folder: Path, used: Iterable[tuple[Base, str]], bases: Bases) -> None:
-    """Write the base images into the bundle's ``folder``, each for its architecture.
-
-    Raises:
-        EngineError: a base cannot be pulled or exported.
-    """
+    """Write the base images into the bundle's ``folder``, each for its architecture."""
     for base, architecture in used:
         layout = _layout(folder, base, architecture)
         if not layout.exists():
@@ -40,11 +36,7 @@ def keep_bases(folder: Path, used: Iterable[tuple[Base, str]], bases: Bases) -> 
 
 
 def bundled_base(folder: Path, base: Base, architecture: str) -> FoundBase:
-    """The image that the bundle in ``folder`` has for ``base``.
-
-    Raises:
-        ArtifactError: it has none.
-    """
+    """The image that the bundle in ``folder`` has for ``base``."""
     known = Notes(state=folder).known(base, architecture)
     if not known:
         what = f"the bundle does not have base {base.name} for linux/{architecture}."
@@ -54,11 +46,7 @@ def bundled_base(folder: Path, base: Base, architecture: str) -> FoundBase:
 
 
 def layout_contexts(folder: Path, used: Iterable[tuple[Base, str]]) -> dict[str, str]:
-    """The build contexts that replace references of bases by the bundle's images.
-
-    Raises:
-        ArtifactError: the bundle does not have one.
-    """
+    """The build contexts that replace references of bases by the bundle's images."""
     return {
         bundled_base(folder, *each).reference: _context(_layout(folder, *each)) for each in used
     }
@@ -82,9 +70,6 @@ def with_equal_modes(build: ImageBuild, contexts: dict[str, str], folder: Path) 
 
     The modes of files are part of BuildKit's cache keys, and those of a checkout follow the umask
     of whoever has cloned it.
-
-    Raises:
-        FileError: a file cannot be copied.
     """
     place = folder / build.id
     try:

@@ -46,10 +46,6 @@ def make_bundle(project: Project, selection: Selection, options: BuildOptions, o
     """Build and check the targets of ``selection``, and write the bundle ``out``.
 
     Returns the sha256 of the bundle.
-
-    Raises:
-        CanneryError: a target cannot be built or fails its checks; a file cannot be downloaded or
-            written; or the builder cannot export its cache.
     """
     require_place(out)
     builder = find_builder(options.builder)
@@ -148,11 +144,7 @@ def _link_equal_blobs(caches: Path) -> None:
 
 
 def copy_tree(source: Path, destination: Path) -> None:
-    """Copy a folder by hard links where that is possible.
-
-    Raises:
-        FileError: it cannot be read or written.
-    """
+    """Copy a folder by hard links where that is possible."""
 
     def link(file: str, place: str) -> None:
         link_or_copy(Path(file), Path(place))

@@ -56,12 +56,7 @@ class Ran:
 
 
 def read_checks(folder: Path) -> tuple[tuple[OwnCheck, ...], bool]:
-    """The checks in the YAML files of ``folder``, and whether it has testinfra files, too.
-
-    Raises:
-        UsageError: the folder has neither, or a file has mistakes, all of which are named.
-        FileError: a file cannot be read.
-    """
+    """The checks in the YAML files of ``folder``, and whether it has testinfra files, too."""
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}.")
     try:

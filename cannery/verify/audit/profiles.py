@@ -67,12 +67,7 @@ def read_profiles(path: Path) -> Profiles:
 
 
 def own_profiles(path: Path) -> Profiles:
-    """The profiles of a user's file.
-
-    Raises:
-        FileError: it cannot be read.
-        UsageError: with every problem found, each with its line.
-    """
+    """The profiles of a user's file."""
     try:
         return read_profiles(path)
     except MatrixError as error:
@@ -126,11 +121,7 @@ def _wrong_port(text: str) -> str:
 
 
 def select_profiles(names: Iterable[str], known: Profiles) -> tuple[Profile, ...]:
-    """The profiles called ``names``.
-
-    Raises:
-        UsageError: naming each that does not exist.
-    """
+    """The profiles called ``names``."""
     wanted = [*dict.fromkeys(names)]
     problems = [
         Problem(what=f"there is no profile {name!r}.", fix=did_you_mean(name, known))
