@@ -18,7 +18,18 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
 ROOMS = (
-    *("common", "options", "registry", "compat", "matrix", "deploy", "fetch", "lock", "image"),
+    *(
+        "common",
+        "options",
+        "registry",
+        "compat",
+        "matrix",
+        "deploy",
+        "fetch",
+        "lock",
+        "update",
+        "image",
+    ),
     *("engine", "verify", "building", "publish", "catalog", "cli"),
 )
 OUTSIDE = ("engine", "cli")
