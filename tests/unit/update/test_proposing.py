@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import pytest
-from tests.unit.compat.test_makers_table import CHINESE, NEWEST, NOTES, VLLM
 
 from cannery.common.errors import EngineError, FileError, MatrixError
 from cannery.common.model import Target
@@ -21,6 +20,7 @@ from cannery.update.proposing import Proposals, propose
 from tests.copies import copy_tree
 from tests.unit.matrices import CHECKOUT, OWN_FACTS
 from tests.unit.new_targets import TEXT, answers
+from tests.unit.update.test_makers_table import CHINESE, NEWEST, NOTES, VLLM
 
 VERSIONS = ["2.8.0.post4", "2.9.0.post6", "2.9.0.post9", "2.9.0.post10"]
 NEW = "py311-torch290-cann920"
