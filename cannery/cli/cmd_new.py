@@ -17,12 +17,12 @@ from cannery.common.model import MACHINE_OF, USUAL_CHIP, Target, chip_named
 from cannery.common.option import OptionSet, flag, matching, option
 from cannery.compat import Compat
 from cannery.compat.archives import load_archives
-from cannery.matrix.choice import Choice, NewOptions, choose, with_whole_versions
 from cannery.matrix.files import MATRIX, Data
 from cannery.matrix.project import Project
-from cannery.matrix.propose import Proposal, propose, target_id
 from cannery.matrix.schema import load_matrix, parse_files
 from cannery.matrix.text import MatrixText
+from cannery.update.choice import Choice, NewOptions, choose, with_whole_versions
+from cannery.update.propose import Proposal, propose, target_id
 
 
 @dataclass(frozen=True, kw_only=True)

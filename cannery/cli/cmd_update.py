@@ -20,17 +20,17 @@ from cannery.common.files import read_text
 from cannery.common.option import flag, option
 from cannery.common.package_index import PackageIndex, package_index
 from cannery.engine.base import building_architecture
+from cannery.lock.index_questions import KEYS, questions
 from cannery.lock.index_versions import ask
-from cannery.lock.proposing import proposals, propose
-from cannery.matrix.base_updates import update_bases
-from cannery.matrix.index_questions import KEYS, questions
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project, select
-from cannery.matrix.propose_pairs import Kind
 from cannery.matrix.schema import parse_matrix
-from cannery.matrix.updates import News, compare
 from cannery.matrix.versions import VersionChange, find_uses, rewrite
 from cannery.options import CA, INDEX_URL, TargetOptions
+from cannery.update.base_updates import update_bases
+from cannery.update.propose_pairs import Kind
+from cannery.update.proposing import proposals, propose
+from cannery.update.updates import News, compare
 
 
 @dataclass(frozen=True, kw_only=True)

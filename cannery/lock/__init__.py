@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requirements to locked wheels, and proposals of newer versions."""
+"""Requirements to locked wheels, and the versions that package indexes have."""

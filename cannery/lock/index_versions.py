@@ -26,9 +26,9 @@ from cannery.common.process import run
 from cannery.common.specifiers import normal_name, parse_requirement, parse_requirements
 from cannery.common.threads import workers
 from cannery.common.wheels import platforms
+from cannery.lock.index_questions import Question
 from cannery.lock.lock_file import parse_lock
 from cannery.lock.requirements import build_requirement_groups, requirement_groups
-from cannery.matrix.index_questions import Question
 from cannery.matrix.project import Project
 
 _SDISTS = ("deepspeed",)

@@ -17,11 +17,11 @@ from cannery.compat.check_report import explained, outdated, summary
 from cannery.compat.facts import Row, Source
 from cannery.engine.preflight import judge_driver
 from cannery.image.render import Renderer
-from cannery.matrix.choice import NewOptions
 from cannery.matrix.files import Data
-from cannery.matrix.propose import propose
 from cannery.matrix.text import MatrixText
 from cannery.publish.policy import Publishing
+from cannery.update.choice import NewOptions
+from cannery.update.propose import propose
 from tests.campaign.meaning import Meaning, names_of, plain, rows
 from tests.campaign.probes import of_definitions, of_row
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cannery.matrix.project import Project
-from cannery.matrix.propose_applications import application_questions
+from cannery.update.propose_applications import application_questions
 from tests.cli.checkout import Checkout
 from tests.cli.indexes import LAST_KNOWN, Index, update_all
 from tests.unit.matrices import CHECKOUT

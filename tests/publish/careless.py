@@ -18,9 +18,9 @@ from cannery.common.sources import Address
 from cannery.engine import client as engine
 from cannery.engine.bake import Built, Failures, bake
 from cannery.image.bake_file import ImageBuild
+from cannery.lock.index_questions import Question, Runtime
 from cannery.lock.index_versions import ask
 from cannery.lock.uv import Job, compiled
-from cannery.matrix.index_questions import Question, Runtime
 from tests.canaries import Canary
 from tests.fetch.fetches import CONTENT, a_file, fetcher
 from tests.fetch.server import serving

@@ -10,7 +10,7 @@ from dataclasses import replace
 from packaging.version import Version
 
 from cannery.compat.facts import Compat
-from cannery.matrix.index_questions import Answers, Question, runtime_of
+from cannery.lock.index_questions import Answers, Question, runtime_of
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.schema import parse_matrix
 from tests.unit.compat_targets import COMPAT

@@ -8,10 +8,10 @@ from functools import cache
 
 from cannery.common.model import Target
 from cannery.compat.archives import load_archives
-from cannery.matrix.choice import NewOptions
-from cannery.matrix.propose import Proposal, propose
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.text import MatrixText
+from cannery.update.choice import NewOptions
+from cannery.update.propose import Proposal, propose
 from tests.unit.compat_targets import COMPAT
 from tests.unit.matrices import MATRIX
 

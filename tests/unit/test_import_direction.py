@@ -18,8 +18,8 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
 ROOMS = (
-    *("common", "options", "registry", "compat", "matrix", "deploy", "fetch", "lock", "image"),
-    *("engine", "verify", "building", "publish", "cli"),
+    *("common", "options", "registry", "compat", "matrix", "deploy", "fetch", "lock", "update"),
+    *("image", "engine", "verify", "building", "publish", "cli"),
 )
 OUTSIDE = ("engine", "cli")
 TOUCHING = {

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from cannery.cli.parser import parse
-from cannery.matrix.propose_pairs import Kind
+from cannery.update.propose_pairs import Kind
 from tests.workflows.sessions import SESSIONS, TAGS
 from tests.workflows.steps import CHILD, MAIN, STEPS, VALUES, WORKFLOWS, Machine
 from tests.workflows.test_workflow_effects import DONE

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from cannery.common.errors import MatrixError
-from cannery.compat.makers_table import new_rows, read_table
+from cannery.update.makers_table import new_rows, read_table
 from tests.unit.compat_targets import COMPAT
 
 CHINESE = """\

@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from cannery.common.errors import MatrixError, UsageError
-from cannery.matrix.choice import NewOptions
-from cannery.matrix.propose import propose, target_id
 from cannery.matrix.text import MatrixText
+from cannery.update.choice import NewOptions
+from cannery.update.propose import propose, target_id
 from tests.unit.compat_targets import COMPAT
 from tests.unit.proposals import ARCHIVES, TEXT, proposed, targets_of
 

@@ -17,22 +17,22 @@ from cannery.common.package_index import PackageIndex
 from cannery.common.specifiers import normal_name
 from cannery.common.threads import workers
 from cannery.compat import parse_compat
-from cannery.compat.makers_table import TableRow, new_rows, read_table
 from cannery.fetch.http import read_page
+from cannery.lock.index_questions import questions
 from cannery.lock.index_versions import ask
 from cannery.lock.resolve import lock_build_requirements, lock_target
 from cannery.lock.wants import Metadata
 from cannery.matrix.files import FACTS, MATRIX, Data
-from cannery.matrix.index_questions import questions
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
-from cannery.matrix.propose_applications import application_questions, propose_applications
-from cannery.matrix.propose_pairs import Kind, Proposed, kind_of, propose_pairs
 from cannery.matrix.schema import parse_files
-from cannery.matrix.siblings import Known
 from cannery.matrix.text import YamlText
-from cannery.matrix.updates import Ended, ended_targets
 from cannery.matrix.versions import find_uses
+from cannery.update.makers_table import TableRow, new_rows, read_table
+from cannery.update.propose_applications import application_questions, propose_applications
+from cannery.update.propose_pairs import Kind, Proposed, kind_of, propose_pairs
+from cannery.update.siblings import Known
+from cannery.update.updates import Ended, ended_targets
 
 _AT_ONCE = 4
 """How many targets are locked at the same time: uv mostly waits for the index."""

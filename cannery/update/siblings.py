@@ -19,9 +19,9 @@ from cannery.common.errors import MatrixError, Problem
 from cannery.common.model import Target
 from cannery.compat import judge, passes
 from cannery.compat.facts import Compat
+from cannery.lock.index_questions import Answers, Question, runtime_of
 from cannery.matrix.families import filled
 from cannery.matrix.files import MATRIX, Data
-from cannery.matrix.index_questions import Answers, Question, runtime_of
 from cannery.matrix.schema import parse_files
 from cannery.matrix.text import Entry, MatrixText
 

@@ -17,7 +17,7 @@ from cannery.common.model import TOOLS, Target
 from cannery.compat import Finding, Verdict, judge, passes
 from cannery.compat.facts import Compat, Compatible
 from cannery.compat.lifetimes import has_ended
-from cannery.matrix.index_questions import Answers, is_whole, open_uses, question_of
+from cannery.lock.index_questions import Answers, is_whole, open_uses, question_of
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.versions import Use, VersionChange
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from cannery.common.cann_version import CannVersion
-from cannery.matrix.propose_pairs import Proposed, propose_pairs
-from cannery.matrix.siblings import Known
+from cannery.update.propose_pairs import Proposed, propose_pairs
+from cannery.update.siblings import Known
 from tests.unit.matrices import edited
 from tests.unit.new_targets import NEW, OLD, TEXT, answers, facts, matrix_of, removed
 

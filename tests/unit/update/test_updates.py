@@ -13,9 +13,9 @@ from cannery.common.cann_version import CannVersion
 from cannery.common.errors import Span
 from cannery.common.model import Target
 from cannery.compat.facts import Compat, Kind, Pairing
-from cannery.matrix.index_questions import Question, Runtime, questions
-from cannery.matrix.updates import News, compare
+from cannery.lock.index_questions import Question, Runtime, questions
 from cannery.matrix.versions import Use
+from cannery.update.updates import News, compare
 from tests.unit.compat_targets import BASE, COMPAT, GOOD, PLUGIN, cann, changed, python
 
 ROW = next(row for row in COMPAT.pairings if row.torch_npu == GOOD.torch_npu)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from cannery.matrix.updates import ended_targets
+from cannery.update.updates import ended_targets
 from tests.unit.new_targets import OLD, facts, matrix_of
 
 PY39, PY311 = "py39-torch280-cann900", "py311-torch280-cann900"

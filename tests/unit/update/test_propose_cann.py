@@ -10,10 +10,10 @@ import yaml
 
 from cannery.common.errors import MatrixError
 from cannery.compat.archives import load_archives
-from cannery.matrix.choice import NewOptions
-from cannery.matrix.propose import propose
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.text import MatrixText
+from cannery.update.choice import NewOptions
+from cannery.update.propose import propose
 from tests.unit.compat_targets import COMPAT
 from tests.unit.matrices import edited
 

@@ -11,16 +11,16 @@ import pytest
 from cannery.common.errors import EngineError, FileError, MatrixError
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
-from cannery.compat.makers_table import read_table
-from cannery.lock import proposing
-from cannery.lock.proposing import Proposals, propose
-from cannery.matrix.index_questions import Answers, Question
+from cannery.lock.index_questions import Answers, Question
 from cannery.matrix.project import Project
-from cannery.matrix.propose_pairs import Kind
+from cannery.update import proposing
+from cannery.update.makers_table import read_table
+from cannery.update.propose_pairs import Kind
+from cannery.update.proposing import Proposals, propose
 from tests.copies import copy_tree
-from tests.unit.compat.test_makers_table import CHINESE, NEWEST, NOTES, VLLM
 from tests.unit.matrices import CHECKOUT, OWN_FACTS
 from tests.unit.new_targets import TEXT, answers
+from tests.unit.update.test_makers_table import CHINESE, NEWEST, NOTES, VLLM
 
 VERSIONS = ["2.8.0.post4", "2.9.0.post6", "2.9.0.post9", "2.9.0.post10"]
 NEW = "py311-torch290-cann920"

@@ -16,12 +16,12 @@ from packaging.version import InvalidVersion, Version
 from cannery.common.errors import MatrixError
 from cannery.common.model import Application, Target
 from cannery.common.specifiers import normal_name, parse_requirements
+from cannery.lock.index_questions import Answers, Question, runtime_of
 from cannery.matrix.files import Data
-from cannery.matrix.index_questions import Answers, Question, runtime_of
 from cannery.matrix.matrix import Matrix
-from cannery.matrix.propose_pairs import Proposed
-from cannery.matrix.siblings import Addition, AxisValue, Known, NewValue, axis_values, with_value
 from cannery.matrix.text import MatrixText
+from cannery.update.propose_pairs import Proposed
+from cannery.update.siblings import Addition, AxisValue, Known, NewValue, axis_values, with_value
 
 _ANCHOR = re.compile(r"(?<=[\s\[{,])&[\w-]+ ")
 _HAND = "Its targets are in no family, or none writes them out: add one by hand."

@@ -16,11 +16,12 @@ from cannery.common.model import EXTRAS, PAIRED, USUAL_CHIP
 from cannery.compat.facts import Compat, Pairing
 from cannery.compat.file_names import judged_as
 from cannery.compat.nearest import Combination, is_published, pinned_beside
-from cannery.matrix.choice import Choice, NewOptions, layout_of
 from cannery.matrix.files import Data
 from cannery.matrix.matrix import Matrix
-from cannery.matrix.propose import cann_of
-from cannery.matrix.siblings import (
+from cannery.matrix.text import Entry, MatrixText
+from cannery.update.choice import Choice, NewOptions, layout_of
+from cannery.update.propose import cann_of
+from cannery.update.siblings import (
     Addition,
     AxisValue,
     Change,
@@ -29,7 +30,6 @@ from cannery.matrix.siblings import (
     axis_values,
     with_value,
 )
-from cannery.matrix.text import Entry, MatrixText
 
 _KEYS = {"summary", "cann", "chip", "torch", "torch_npu", *EXTRAS}
 """What a value has that is a pair and nothing else."""

@@ -13,8 +13,8 @@ from cannery.common.model import USUAL_CHIP, Target
 from cannery.compat.archives import Archive
 from cannery.compat.facts import Compat
 from cannery.compat.file_names import file_row, name_in
-from cannery.matrix.choice import Choice, NewOptions, choose
 from cannery.matrix.text import Entry, MatrixText
+from cannery.update.choice import Choice, NewOptions, choose
 
 _ARCHIVES = "github.com/astral-sh/python-build-standalone/releases/tag"
 _TORCH_FOR_CPU = "https://download.pytorch.org/whl/cpu"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from cannery.common.errors import CanneryError, UsageError
 from cannery.common.model import Target
-from cannery.matrix.choice import NewOptions
 from cannery.matrix.schema import load_matrix
+from cannery.update.choice import NewOptions
 from tests.unit.compat_targets import COMPAT
 from tests.unit.examples import times
 from tests.unit.proposals import TEXT, proposed, targets_of

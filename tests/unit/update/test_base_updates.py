@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import EngineError
-from cannery.matrix import base_updates
-from cannery.matrix.base_updates import update_bases
+from cannery.update import base_updates
+from cannery.update.base_updates import update_bases
 from tests.unit.matrices import DIGEST, MATRIX, edited, make_checkout
 
 FOUND = "sha256:" + "9" * 64
