@@ -12,27 +12,53 @@ from pathlib import Path
 from cannery.building.ci_jobs import divide_targets, target_cost
 from cannery.building.plan import Action, Expected, Plan, Step, change_of, choose_action, missing
 from cannery.building.ready import Ready, content_key, expected_bases, local_names, local_state
-from cannery.building.selection import Selection
 from cannery.common import console
 from cannery.common.errors import ArtifactError, CanneryError, EngineError, Problem, UsageError
 from cannery.common.file_hashes import Hashes
 from cannery.common.model import Target
+from cannery.common.option import Shard
+from cannery.common.package_index import PackageIndex, package_index
 from cannery.common.references import image_name, image_tag, parse_reference
 from cannery.engine.images import Images, local_images
 from cannery.fetch.artifacts import check_artifacts
 from cannery.fetch.fetching import Provided
 from cannery.fetch.needs import CANN, missing_files, needed_files
+from cannery.image.bake_file import Caches
 from cannery.image.content_key import LABEL, SIMULATOR
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.render import Rendered, Renderer
 from cannery.image.simulator_spec import recipe
+from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
 from cannery.registry.client import Repository
-from cannery.registry.errors import RegistryError
-from cannery.registry.http import PATIENCE
+from cannery.registry.http import PATIENCE, RegistryError
 from cannery.registry.oci import Descriptor, Document, manifest_contents
 from cannery.verify.devices import device_kinds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The selected targets of ``matrix``. It is an error if one in ``named`` cannot be built.
+
+    ``provided`` says what was fetched for them, or would be.
+    """
+
+    matrix: Matrix
+    targets: tuple[Target, ...]
+    named: frozenset[str]
+    shard: Shard | None = None
+    provided: Provided | None = None
+
+
+def caches_of(options: BuildOptions) -> Caches:
+    """The caches that a build reads and writes."""
+    return Caches(sources=options.cache_from, destinations=options.cache_to)
+
+
+def index_of(options: BuildOptions) -> PackageIndex:
+    """The package index and the certificates of a build."""
+    return package_index(options.ca, options.index_url)
 
 
 @dataclass(frozen=True, kw_only=True)

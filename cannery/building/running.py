@@ -14,9 +14,8 @@ from functools import partial
 from cannery.building.assembly import Assembly
 from cannery.building.packages import say_differences
 from cannery.building.plan import Action, Step
-from cannery.building.planning import Planned
+from cannery.building.planning import Planned, Selection, caches_of, index_of
 from cannery.building.ready import bases
-from cannery.building.selection import Selection, caches_of, index_of
 from cannery.common import console
 from cannery.common.errors import (
     ArtifactError,

@@ -9,15 +9,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from cannery.building.assembly import printed
+from cannery.building.assembly import printed, with_images
 from cannery.building.bundle.build import build_from_bundle
 from cannery.building.failure_report import reported
 from cannery.building.locks import locked
 from cannery.building.plan import to_json, to_text
-from cannery.building.planning import Planned, PlanOptions, make_plan
+from cannery.building.planning import Planned, PlanOptions, Selection, caches_of, make_plan
 from cannery.building.running import build_all, look_up_bases, raise_for_plan
-from cannery.building.selection import Selection, caches_of
-from cannery.building.vendor_images import with_images
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read, with_folder
 from cannery.common import console

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cannery.building.bundle.pack import make_bundle
-from cannery.building.selection import Selection
+from cannery.building.planning import Selection
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read, selected
 from cannery.common import console

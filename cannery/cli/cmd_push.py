@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cannery.building.selection import Selection
+from cannery.building.planning import Selection
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read, selected
 from cannery.common import console

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from cannery.deploy.kubernetes import comment, dump
 from cannery.deploy.run_spec import tmpfs_option
 from cannery.deploy.workload import IDLE, Workload, run_spec
-from cannery.deploy.yaml_text import comment, dump
 
 
 def compose_text(workload: Workload) -> str:

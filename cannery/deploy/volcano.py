@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from cannery.deploy.kubernetes import comment, dump
 from cannery.deploy.pods import claims, labels, pod_spec, rendezvous_variables
 from cannery.deploy.run_spec import RANK_TABLE, VISIBLE_TO_RUNTIME
 from cannery.deploy.workload import Workload
-from cannery.deploy.yaml_text import comment, dump
 
 _INDEX = "volcano.sh/task-index"
 _TASK = "worker"

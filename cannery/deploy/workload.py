@@ -13,7 +13,6 @@ from cannery.common.errors import Problem, UsageError
 from cannery.common.model import Target
 from cannery.common.option import Size, parse_size
 from cannery.common.references import is_reference
-from cannery.deploy.chips import Chip, chip_named
 from cannery.deploy.run_spec import (
     DRIVER_MOUNTS,
     MULTI_NODE_MOUNTS,
@@ -25,6 +24,60 @@ from cannery.deploy.run_spec import (
     npus,
     simulated_device,
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chip:
+    """``resource`` is the name that the device plugin uses, ``ring`` is for ring-controller.atlas.
+
+    ``hosts`` maps the number of cards of each kind of host, the usual one first, to the value of
+    the node label accelerator-type, which is empty if the sources have none.
+    """
+
+    resource: str
+    ring: str
+    hosts: Mapping[int, str]
+
+    @property
+    def cards(self) -> int:
+        """The number of cards of the largest host."""
+        return max(self.hosts)
+
+    def accelerator(self, cards: int) -> str:
+        """The accelerator-type of the first host with at least ``cards`` cards."""
+        return next(label for most, label in self.hosts.items() if cards <= most)
+
+
+CHIPS: Mapping[str, Chip] = {
+    "910": Chip(resource="huawei.com/Ascend910", ring="ascend-910", hosts={8: "module"}),
+    "910b": Chip(
+        resource="huawei.com/Ascend910",
+        ring="ascend-910b",
+        hosts={8: "module-910b-8", 16: "module-910b-16"},
+    ),
+    # The samples for A3 have 910B's ring-controller.atlas. A node of a SuperPoD has another label:
+    # module-a3-16-super-pod or module-a3-8-super-pod.
+    "a3": Chip(resource="huawei.com/Ascend910", ring="ascend-910b", hosts={16: "module-a3-16"}),
+    # No source has a maximum; no host is known with a card above davinci15.
+    "310p": Chip(resource="huawei.com/Ascend310P", ring="ascend-310P", hosts={16: ""}),
+    # Atlas 850 servers, and Atlas 350 cards; a node of an Atlas 950 SuperPoD has another label:
+    # 950-SuperPod-Atlas-8.
+    "950": Chip(
+        resource="huawei.com/npu",
+        ring="ascend-npu",
+        hosts={8: "850-Atlas-8p-8", 16: "350-Atlas-16"},
+    ),
+}
+
+
+def chip_named(name: str) -> Chip:
+    """The chip that a target calls ``name``."""
+    if name not in CHIPS:
+        known = ", ".join(CHIPS)
+        what = f"the cards of chip {name} are unknown; cannery/deploy/workload.py has {known}."
+        raise UsageError(Problem(what=what, fix="Add the chip to that file."))
+    return CHIPS[name]
+
 
 RUNTIMES = ("devices", "ascend")
 """How docker, or a node, hands over cards: each device by name, or ascend-docker-runtime does."""

@@ -30,7 +30,7 @@ from cannery.common.references import full_reference
 from cannery.engine.builder import Builder
 from cannery.engine.images import Images, local_images, pull
 from cannery.registry.client import resolved
-from cannery.registry.errors import UnreachableError
+from cannery.registry.http import UnreachableError
 
 _FILE = "bases.json"
 

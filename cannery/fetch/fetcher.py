@@ -16,10 +16,9 @@ from cannery.common import console
 from cannery.common.clock import now
 from cannery.common.errors import ArtifactError, Problem
 from cannery.common.file_hashes import sha256_of
-from cannery.common.http import Patience
+from cannery.common.http import Patience, is_safe, public
 from cannery.common.process import Stopped
 from cannery.common.sources import Address, File
-from cannery.common.urls import is_safe, public
 from cannery.fetch.http import Client, TransferError
 from cannery.fetch.needs import Lacks
 from cannery.fetch.store import Origin, Store, notes_of

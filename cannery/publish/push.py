@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from cannery.building import git
-from cannery.building.selection import Selection
+from cannery.building.planning import Selection
 from cannery.common import console
 from cannery.common.clock import now
 from cannery.common.errors import EngineError, Problem, PublishError, VerificationError, counted
+from cannery.common.http import is_loopback
 from cannery.common.outside import MOST_CONFIG, parse_json
-from cannery.common.urls import is_loopback
 from cannery.deploy.run_spec import no_device
 from cannery.engine import client as engine
 from cannery.matrix.project import Project

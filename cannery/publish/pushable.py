@@ -9,9 +9,8 @@ from pathlib import Path
 
 from cannery.building import git
 from cannery.building.plan import Local
-from cannery.building.planning import make_plan
+from cannery.building.planning import Selection, make_plan
 from cannery.building.ready import bases, local_state
-from cannery.building.selection import Selection
 from cannery.common.bases import Origin
 from cannery.common.errors import CanneryError, OutOfSyncError, Problem, PublishError, some_of
 from cannery.common.model import DeviceKind, Target

@@ -19,8 +19,7 @@ from cannery.common.errors import ArtifactError, EngineError, Problem
 from cannery.common.http import LONGEST, Patience, in_time
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.common.references import is_tag, parse_reference
-from cannery.registry.errors import RegistryError, explanation, storage_is_full
-from cannery.registry.http import PATIENCE, Http
+from cannery.registry.http import PATIENCE, Http, RegistryError, explanation, storage_is_full
 from cannery.registry.oci import MANIFESTS, Descriptor, Document, manifest_contents
 
 T = TypeVar("T")

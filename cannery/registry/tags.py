@@ -12,7 +12,7 @@ from threading import current_thread, main_thread
 from cannery.common import console
 from cannery.common.errors import CanneryError, Problem, PublishError
 from cannery.registry.client import Repository
-from cannery.registry.errors import RegistryError
+from cannery.registry.http import RegistryError
 from cannery.registry.oci import Document
 
 _ASK = "Find out who moved it, then push again."

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from cannery.common import console
 from cannery.common.errors import Problem, file_error
 from cannery.registry.client import Repository
-from cannery.registry.errors import RegistryError
+from cannery.registry.http import RegistryError
 from cannery.registry.image_archive import opener, unpacked
 from cannery.registry.oci import Descriptor, Document, manifest_contents
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.building.planning import make_plan
+from cannery.building.planning import Selection, make_plan
 from cannery.building.running import build_all
-from cannery.building.selection import Selection
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex, package_index
 from cannery.common.references import image_name

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from cannery.building.assembly import Assembly
-from cannery.building.planning import make_plan
-from cannery.building.selection import Selection
+from cannery.building.planning import Selection, make_plan
 from cannery.common.bases import Base
 from cannery.common.errors import ArtifactError
 from cannery.common.package_index import PackageIndex

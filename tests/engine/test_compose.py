@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from cannery.common.model import DeviceKind, Target
 from cannery.deploy import formats
-from cannery.deploy.chips import CHIPS
 from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES
+from cannery.deploy.workload import CHIPS
 from cannery.matrix.project import Project
 from cannery.verify.run_checks import Subject, checks_in
 from tests.programs import need_compose

@@ -24,8 +24,8 @@ from kubernetes_validate import utils
 
 from cannery.common.model import Target
 from cannery.deploy import formats
-from cannery.deploy.chips import CHIPS
 from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES
+from cannery.deploy.workload import CHIPS
 from tests.policy.conftest import PROJECT, TARGETS
 
 IMAGE = "registry.example.com/ascend:tag"

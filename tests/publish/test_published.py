@@ -13,7 +13,7 @@ import pytest
 from cannery.building.planning import published_key, published_repository
 from cannery.common.errors import EngineError, UsageError
 from cannery.registry.client import Repository
-from cannery.registry.errors import RegistryError
+from cannery.registry.http import RegistryError
 from cannery.registry.oci import CONFIG, Document, image_index, image_manifest
 
 from .conftest import HURRIED, Login

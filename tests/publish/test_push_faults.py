@@ -14,7 +14,7 @@ import pytest
 
 from cannery.common.errors import CanneryError, EngineError, PublishError, VerificationError
 from cannery.registry.client import Repository
-from cannery.registry.errors import RegistryError
+from cannery.registry.http import RegistryError
 from cannery.registry.oci import Document
 
 from .conftest import HURRIED, Login

@@ -11,8 +11,7 @@ import pytest
 
 from cannery.common.errors import EngineError
 from cannery.registry.client import Repository
-from cannery.registry.errors import RegistryError
-from cannery.registry.http import Http
+from cannery.registry.http import Http, RegistryError
 from cannery.registry.oci import CONFIG, MANIFEST, Descriptor, Document, image_manifest
 
 from .conftest import HURRIED, Login

@@ -41,7 +41,6 @@ TOUCHING = {
     "publish.cosign",
     "publish.oci_image",
     "registry.client",
-    "registry.errors",
     "registry.http",
     "registry.tags",
     "verify.auditing",

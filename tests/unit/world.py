@@ -13,9 +13,8 @@ import pytest
 
 from cannery.building import assembly, planning
 from cannery.building import running as building
-from cannery.building.planning import Planned, make_plan
+from cannery.building.planning import Planned, Selection, make_plan
 from cannery.building.running import build_all
-from cannery.building.selection import Selection
 from cannery.common.errors import BuildError, VerificationError
 from cannery.common.files import write_files
 from cannery.common.model import DeviceKind, Target

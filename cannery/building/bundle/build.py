@@ -10,9 +10,8 @@ from pathlib import Path
 
 from cannery.building.bundle.archive import Contents, invalid, unpack
 from cannery.building.bundle.pack import ARTIFACTS, CACHE, SIMULATOR, copy_tree
-from cannery.building.planning import make_plan
+from cannery.building.planning import Selection, make_plan
 from cannery.building.running import build_all
-from cannery.building.selection import Selection
 from cannery.common.errors import (
     BuildError,
     OutOfSyncError,

@@ -15,10 +15,9 @@ from cannery.building import git
 from cannery.building.bundle.archive import Contents, pack, require_place
 from cannery.building.bundle.inputs import keep_bases
 from cannery.building.plan import Action
-from cannery.building.planning import make_plan
+from cannery.building.planning import Selection, index_of, make_plan
 from cannery.building.ready import bases
 from cannery.building.running import build_all
-from cannery.building.selection import Selection, index_of
 from cannery.common import console
 from cannery.common.errors import EngineError, Problem, file_error, raise_all
 from cannery.common.files import exclusive, link_or_copy

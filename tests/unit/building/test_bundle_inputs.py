@@ -19,7 +19,7 @@ from cannery.building.bundle.inputs import (
     layout_contexts,
     with_equal_modes,
 )
-from cannery.building.selection import Selection
+from cannery.building.planning import Selection
 from cannery.common.bases import Base, FoundBase, Origin
 from cannery.common.errors import ArtifactError, BuildError
 from cannery.engine.builder import Builder

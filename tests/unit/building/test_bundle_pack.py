@@ -14,8 +14,7 @@ import pytest
 from cannery.building.bundle import pack
 from cannery.building.bundle.archive import unpack
 from cannery.building.plan import Action, Plan, Step
-from cannery.building.planning import Planned
-from cannery.building.selection import Selection
+from cannery.building.planning import Planned, Selection
 from cannery.common.errors import EngineError
 from cannery.engine.builder import Builder
 from cannery.fetch.needs import needed_files

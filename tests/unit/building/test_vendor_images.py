@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from cannery.building import running, vendor_images
+from cannery.building import assembly, running
+from cannery.building.assembly import with_images
 from cannery.building.planning import make_plan
 from cannery.building.running import build_all
-from cannery.building.vendor_images import with_images
 from cannery.common.errors import ArtifactError, CanneryError, EngineError, PublishError
 from cannery.fetch.fetching import Provided
 from cannery.image.bake_file import ImageBuild
@@ -76,8 +76,8 @@ def vendor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Vendor:
         (world.artifacts / target.artifacts[component].name).unlink()
     settings(world, f'[images."8.0.RC2"]\n910b = "{IMAGE}"\n')
     found = Vendor(world, replace(FACTS, releases={each: ["8.0.RC2"] for each in TAKEN}))
-    monkeypatch.setattr(vendor_images, "locate", found.locate)
-    monkeypatch.setattr(vendor_images, "read_facts", found.read)
+    monkeypatch.setattr(assembly, "locate", found.locate)
+    monkeypatch.setattr(assembly, "read_facts", found.read)
     monkeypatch.setattr(running, "bake", found.bake)
     return found
 

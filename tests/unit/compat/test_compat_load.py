@@ -12,7 +12,7 @@ from cannery.common.model import CHIPS
 from cannery.compat import parse_compat
 from cannery.compat.archives import load_archives
 from cannery.compat.values import python_range
-from cannery.deploy import chips
+from cannery.deploy import workload
 from tests.unit.matrices import OWN_FACTS
 
 TEXT = OWN_FACTS.read_text(encoding="utf-8")
@@ -209,4 +209,4 @@ def test_wrong_archives(tmp_path: Path, old: str, new: str, said: str) -> None:
 
 
 def test_the_chips_of_hosts_are_known_chips() -> None:
-    assert {*chips.CHIPS} <= {*CHIPS}
+    assert {*workload.CHIPS} <= {*CHIPS}

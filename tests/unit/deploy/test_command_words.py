@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.deploy.yaml_text import dump
+from cannery.deploy.kubernetes import dump
 from tests.unit.workloads import container, text
 
 # ---- whatever is in a word

@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from cannery.common.errors import EngineError
-from cannery.common.urls import is_loopback
+from cannery.common.http import is_loopback
 from cannery.registry.http import Guard, Login, login_of
 
 HOST = "registry.example.com"

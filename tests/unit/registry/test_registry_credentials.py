@@ -21,8 +21,7 @@ import trustme
 
 from cannery.common.errors import CanneryError, EngineError
 from cannery.registry.client import Repository
-from cannery.registry.errors import RegistryError
-from cannery.registry.http import PATIENCE
+from cannery.registry.http import PATIENCE, RegistryError
 from cannery.registry.oci import MANIFEST, Descriptor, Document
 from tests.unit.http_servers import Handler, answering
 

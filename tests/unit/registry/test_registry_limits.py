@@ -18,8 +18,7 @@ from requests.exceptions import ConnectTimeout
 from cannery.common import http
 from cannery.common.errors import CanneryError
 from cannery.registry.client import Repository, is_index
-from cannery.registry.errors import RegistryError, UnreachableError
-from cannery.registry.http import PATIENCE
+from cannery.registry.http import PATIENCE, RegistryError, UnreachableError
 from cannery.registry.oci import CONFIG, MANIFEST, Descriptor, Document, manifest_contents
 from tests.unit.http_servers import Handler, answering
 

@@ -10,7 +10,7 @@ import pytest
 
 from cannery.common.errors import Problem
 from cannery.registry.client import Repository
-from cannery.registry.errors import RegistryError
+from cannery.registry.http import RegistryError
 from cannery.registry.oci import Descriptor, Document
 from cannery.registry.transfer import OciContent, blob_of, upload
 
