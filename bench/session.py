@@ -22,7 +22,7 @@ from cannery.common.process import run
 from cannery.common.references import image_name
 from cannery.deploy.run_spec import no_device, simulated_device
 from cannery.engine import client as docker
-from cannery.engine.base import Bases, Notes, building_architecture
+from cannery.engine.base import BaseCache, Bases, building_architecture
 from cannery.engine.builder import find_builder
 from cannery.engine.simulator import Simulated, simulate
 from cannery.matrix.project import Project
@@ -79,7 +79,7 @@ class Session:
         key = f"{base.name}-{architecture}"
         if key not in self.bases:
             hand_over(self.engine, base.bootstrap_tag(architecture))
-            notes = Notes(state=self.folder)
+            notes = BaseCache(state=self.folder)
             found = Bases(builder=find_builder(""), notes=notes).find(base, architecture)
             self.bases[key] = found.reference
         return self.bases[key]

@@ -25,7 +25,7 @@ from cannery.common.references import digest_in, image_tag
 from cannery.common.sources import CannSource
 from cannery.engine import base
 from cannery.engine.bake import BakeSettings, read_facts
-from cannery.engine.base import Notes
+from cannery.engine.base import BaseCache
 from cannery.engine.builder import Builder
 from cannery.engine.images import local_images
 from cannery.engine.simulator import Simulated, simulated
@@ -175,7 +175,7 @@ class Assembly:
     def _bases(self) -> base.Bases:
         return base.Bases(
             builder=self.builder,
-            notes=Notes(state=self.project.state),
+            notes=BaseCache(state=self.project.state),
             ca=index_of(self.options).ca,
         )
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.common.errors import EngineError, Problem, file_error
-from cannery.common.process import stated
+from cannery.common.process import allowed_env
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +133,7 @@ def _checked(
     argv = ["git", "--no-optional-locks", "-C", str(root), *words]
     try:
         done = subprocess.run(
-            argv, input=stdin, env=stated("git"), capture_output=True, check=False
+            argv, input=stdin, env=allowed_env("git"), capture_output=True, check=False
         )
     except FileNotFoundError as error:
         fix = "Install it: 'apt-get install git' on Debian."

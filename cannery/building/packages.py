@@ -52,7 +52,7 @@ def update_packages(
     settings = BakeSettings(
         builder=find_builder(""), source=source, caches=Caches(), logs=project.state / "logs"
     )
-    notes = base.Notes(state=project.state)
+    notes = base.BaseCache(state=project.state)
     finder = base.Bases(builder=settings.builder, notes=notes, ca=source.ca)
     resolver = _Resolver(project=project, settings=settings, bases=finder)
     for each in targets:

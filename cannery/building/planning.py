@@ -21,7 +21,7 @@ from cannery.common.package_index import PackageIndex, package_index
 from cannery.common.references import image_name, image_tag, parse_reference
 from cannery.engine.images import Images, local_images
 from cannery.fetch.artifacts import check_artifacts
-from cannery.fetch.fetching import Provided
+from cannery.fetch.fetching import Downloads
 from cannery.fetch.needs import CANN, missing_files, needed_files
 from cannery.image.bake_file import Caches
 from cannery.image.content_key import LABEL, SIMULATOR
@@ -48,7 +48,7 @@ class Selection:
     targets: tuple[Target, ...]
     named: frozenset[str]
     shard: Shard | None = None
-    provided: Provided | None = None
+    provided: Downloads | None = None
 
 
 def caches_of(options: BuildOptions) -> Caches:
@@ -104,7 +104,7 @@ def make_plan(
         UsageError: there is no such shard, or nothing has the component.
     """
     plan_options = plan_options or PlanOptions()
-    provided = selection.provided or Provided(folder=options.artifacts)
+    provided = selection.provided or Downloads(folder=options.artifacts)
     renderer = Renderer(project)
     rendered = _rendered(project, renderer, selection)
     targets, other_shards = _shard(selection, rendered)
@@ -165,7 +165,7 @@ def _missing(target: Target, options: BuildOptions) -> dict[str, str]:
 
 
 def _hashes(
-    target: Target, options: BuildOptions, provided: Provided, hashes: Hashes
+    target: Target, options: BuildOptions, provided: Downloads, hashes: Hashes
 ) -> dict[str, str]:
     """Component to an identifier of its file.
 
@@ -177,15 +177,15 @@ def _hashes(
     files = needed_files(target, simulate=simulate, with_cann=options.with_cann)
     if target.id in provided.failures:
         raise provided.failures[target.id]
-    coming = {
-        name: provided.coming[file.name]
+    downloads = {
+        name: provided.downloads[file.name]
         for name, file in files.items()
-        if file.name in provided.coming
+        if file.name in provided.downloads
     }
-    files = {name: file for name, file in files.items() if name not in coming}
+    files = {name: file for name, file in files.items() if name not in downloads}
     stand_ins = {SIMULATOR: recipe(target)} if simulate else {}
     check = partial(check_artifacts, hash_of=hashes.sha256, simulated=simulate)
-    found = {**coming, **check(target, options.artifacts, files)}
+    found = {**downloads, **check(target, options.artifacts, files)}
     if simulate and (own := "".join(found[name] for name in sorted(found) if name in CANN)):
         # Of these, only the simulator's identifier is asked for when an image is simulated.
         stand_ins[SIMULATOR] = hashlib.sha256((stand_ins[SIMULATOR] + own).encode()).hexdigest()

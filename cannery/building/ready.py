@@ -11,7 +11,7 @@ from cannery.building.plan import Local
 from cannery.common.bases import Base, FoundBase
 from cannery.common.model import Target
 from cannery.engine.base import (
-    Notes,
+    BaseCache,
     base_names,
     building_architecture,
     expected_base,
@@ -83,7 +83,7 @@ def expected_bases(
     """Build argument to the base that would be used now, given the local ``images``."""
     if options.bundle:
         return {name: bundled_base(options.bundle, *each) for name, each in bases(target).items()}
-    notes = Notes(state=project.state)
+    notes = BaseCache(state=project.state)
     return {name: expected_base(*each, images, notes) for name, each in bases(target).items()}
 
 

@@ -31,7 +31,7 @@ from cannery.common.threads import each_in_thread, workers
 from cannery.engine import client as engine
 from cannery.engine import containers
 from cannery.engine.bake import BakeSettings, Failures, bake
-from cannery.engine.base import Notes
+from cannery.engine.base import BaseCache
 from cannery.engine.builder import Builder, find_builder, forget_cann, require_containerd
 from cannery.engine.simulator import Simulated, simulate
 from cannery.fetch.needs import needed_files
@@ -227,7 +227,7 @@ def look_up_bases(project: Project, selection: Selection, options: BuildOptions)
     from cannery.engine.base import look_up
 
     for each in unpinned.values():
-        look_up(*each, Notes(state=project.state), index_of(options).ca)
+        look_up(*each, BaseCache(state=project.state), index_of(options).ca)
 
 
 def _nothing_to_do(planned: Planned, *, single: bool) -> None:

@@ -22,7 +22,7 @@ from cannery.common import console
 from cannery.common.errors import CanneryError, raise_all
 from cannery.common.option import OptionSet, Shard, flag, option, parse_shard
 from cannery.common.references import image_tag
-from cannery.fetch.fetching import foresee, lacking, provide
+from cannery.fetch.fetching import download_missing, lacking, plan_downloads
 from cannery.fetch.needs import Lacks, Need, screen
 from cannery.image.bake_file import check_caches
 from cannery.matrix.project import Project, select
@@ -139,7 +139,7 @@ def _prepare(
     transfer = read(TransferOptions, given, project)
     needs = lacking(project, selection.targets, options, transfer)
     needs_text = partial(screen, needs, options.artifacts, _command_line(given))
-    download = provide if builds else foresee
+    download = download_missing if builds else plan_downloads
     provided = download(project, selection.targets, options, transfer)
     provided = replace(provided, failures={**provided.failures, **failures})
     options = replace(options, artifacts=provided.folder)

@@ -105,7 +105,7 @@ def run(given: Given, project: Project) -> int:
         put_files(paths, options.into)
     problems = [problem for error in failed.values() for problem in error.problems]
     problems += [_unknown(file) for file in wanted if file not in known]
-    if told := screen(_refused(failed, files), options.artifacts, _retyped(options)):
+    if told := screen(_refused(failed, files), options.artifacts, _command_line(options)):
         console.error(told)
         problems = [each for each in problems if not isinstance(each, Lacks)]
         problems.append(Problem(what="some files were not downloaded.", fix="Use that command."))
@@ -124,7 +124,7 @@ def _refused(failed: Mapping[str, CanneryError], files: Mapping[str, File]) -> l
     return [Need(file=files[name], supply=supply_of(files[name])) for name in sorted(found)]
 
 
-def _retyped(options: FetchOptions) -> str:
+def _command_line(options: FetchOptions) -> str:
     words = [*options.targets, *(w for each in options.cann for w in ("--cann", each))]
     words += ["--all"] if options.all else []
     return shlex.join(["python", "build.py", "fetch", *words])

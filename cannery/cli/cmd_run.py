@@ -15,7 +15,7 @@ from cannery.common import console
 from cannery.common.errors import EngineError, Problem, UsageError
 from cannery.common.option import flag, matching, number, option, size
 from cannery.common.package_index import package_index
-from cannery.common.process import stated
+from cannery.common.process import allowed_env
 from cannery.common.references import image_name
 from cannery.deploy import formats
 from cannery.deploy.run_spec import SHM_SIZE, cards_of
@@ -241,7 +241,7 @@ def _run(workload: Workload, project: Project, *, builds: bool) -> NoReturn:
     if os.isatty(0):
         argv[2:2] = ["--interactive", "--tty"]
     try:
-        os.execvpe(argv[0], argv, stated("docker"))
+        os.execvpe(argv[0], argv, allowed_env("docker"))
     except OSError as error:
         reason = os.strerror(error.errno or 0).lower()
         raise EngineError(

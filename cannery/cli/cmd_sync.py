@@ -22,7 +22,7 @@ from cannery.common.files import read_text, write_files
 from cannery.common.model import Target
 from cannery.common.option import Declared, OptionSet
 from cannery.common.package_index import package_index
-from cannery.common.process import stated
+from cannery.common.process import allowed_env
 from cannery.lock.lock_file import check_lock, read_lock
 from cannery.lock.resolve import write_locks
 from cannery.matrix.project import Project
@@ -114,7 +114,7 @@ def _write_schemas(project: Project) -> int:
     done = subprocess.run(
         argv,
         cwd=project.root,
-        env=stated("schemas"),
+        env=allowed_env("schemas"),
         capture_output=True,
         text=True,
         check=False,

@@ -30,7 +30,7 @@ from cannery.options import CA, INDEX_URL, TargetOptions
 from cannery.update.base_updates import update_bases
 from cannery.update.propose_pairs import Kind
 from cannery.update.proposing import proposals, propose
-from cannery.update.updates import News, compare
+from cannery.update.updates import UpdateNotice, compare
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,7 +231,7 @@ def _versions(matrix: Matrix) -> dict[str, Mapping[str, str]]:
     return {name: target.components for name, target in matrix.targets.items()}
 
 
-def _shown(change: str, group: Iterable[News]) -> str:
+def _shown(change: str, group: Iterable[UpdateNotice]) -> str:
     """Everything from which ``change`` follows, each with its targets."""
     lines = []
     for news in group:

@@ -108,7 +108,7 @@ class UnsafeRedirectError(RefusedError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patience:
+class RetryPolicy:
     """How often a server is asked again.
 
     Attributes:
@@ -124,10 +124,10 @@ class Patience:
     longest: float = 60.0
 
 
-class Tries:
+class RetryState:
     """Counts the requests for one thing, and says how long to wait before the next."""
 
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: RetryPolicy) -> None:
         self.patience = patience
         self.count = 0
         self._in_a_row = 0
@@ -160,7 +160,7 @@ def retry_after(response: requests.Response) -> float:
         return 0.0
 
 
-class Trusting(HTTPAdapter):
+class TlsAdapter(HTTPAdapter):
     """Connects to servers, and to proxies, that ``context`` trusts."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
@@ -174,7 +174,7 @@ class Trusting(HTTPAdapter):
         return super().proxy_manager_for(proxy, **more, ssl_context=self._context)
 
 
-def trusting(files: Iterable[Path]) -> ssl.SSLContext:
+def tls_context(files: Iterable[Path]) -> ssl.SSLContext:
     """Trusts the certificates of this machine (or of SSL_CERT_FILE) and those in ``files``."""
     context = ssl.create_default_context()
     for file in files:
@@ -199,7 +199,7 @@ class Session(requests.Session):
         self.hooks["response"].append(_read_if_small)
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
         self.headers["User-Agent"] = f"cannery/{__version__}"
-        self.mount("https://", Trusting(context))
+        self.mount("https://", TlsAdapter(context))
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:
         """The next address, if there is one and it is valid."""
@@ -285,13 +285,13 @@ def causes(error: BaseException) -> Iterator[BaseException]:
             waiting += [cause for cause in inner if isinstance(cause, BaseException)]
 
 
-def distrust(error: BaseException) -> ssl.SSLCertVerificationError | None:
+def certificate_error(error: BaseException) -> ssl.SSLCertVerificationError | None:
     """The reason in ``error`` why a certificate is not trusted, if that is what is wrong."""
     found = (each for each in causes(error) if isinstance(each, ssl.SSLCertVerificationError))
     return next(found, None)
 
 
-def innermost(error: BaseException) -> str:
+def root_cause(error: BaseException) -> str:
     """The innermost error as text, without those that it was wrapped in."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner

@@ -21,7 +21,7 @@ TRITON_ASCEND = "triton_ascend"
 HCCL_TEST = "hccl_test"
 """The toolkit's tests of collective communication: no package, but compiled from its sources."""
 
-BESIDE_TORCH: Mapping[str, str] = {"torchvision": "torchvision", "torchaudio": "torchaudio"}
+TORCH_COMPANIONS: Mapping[str, str] = {"torchvision": "torchvision", "torchaudio": "torchaudio"}
 """These are built for one torch."""
 
 PAIRED = "paired"
@@ -34,7 +34,7 @@ TOOLS: Mapping[str, str] = {
 }
 """These are installed before the application."""
 
-EXTRAS: Mapping[str, str] = {**BESIDE_TORCH, **TOOLS, TRITON_ASCEND: "triton-ascend"}
+EXTRAS: Mapping[str, str] = {**TORCH_COMPANIONS, **TOOLS, TRITON_ASCEND: "triton-ascend"}
 """Component to its package: all that are one package of an index, in the order of installation."""
 
 

@@ -59,7 +59,7 @@ def run(
 ) -> tuple[int, str]:
     """Run ``argv``; return its exit code and, with ``capture``, its output (both streams).
 
-    ``env`` is added to what ``stated`` lets through. Without ``capture`` the
+    ``env`` is added to what ``allowed_env`` lets through. Without ``capture`` the
     output goes to this process's stderr, because stdout is for data. ``waiting`` is called every
     10 seconds while it runs.
 
@@ -131,7 +131,7 @@ def _start(
         process = subprocess.Popen(
             argv,
             cwd=cwd,
-            env={**stated(program_of(argv)), **(env or {})},
+            env={**allowed_env(program_of(argv)), **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE if pipe else 2,
             stderr=subprocess.STDOUT if pipe else None,
@@ -257,7 +257,7 @@ _OF = {
 """Program to the names that only it gets; ``*`` stands for any text."""
 
 
-def stated(program: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def allowed_env(program: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The variables of ``environ`` that reach ``program``."""
     allowed = (*_EVERY, *_OF.get(program, ()))
     return {

@@ -23,13 +23,13 @@ _NO_TEXT = "'===' compares texts, and versions are meant; write '=='"
 
 
 @cache
-def admits_both(first: SpecifierSet, second: SpecifierSet) -> bool:
+def overlap(first: SpecifierSet, second: SpecifierSet) -> bool:
     """Whether some version satisfies both."""
     return any(_in(first, probe) and _in(second, probe) for probe in _probes(first, second))
 
 
 @cache
-def lets_out(wanted: SpecifierSet, bound: SpecifierSet) -> bool:
+def exceeds(wanted: SpecifierSet, bound: SpecifierSet) -> bool:
     """Whether some version satisfies ``wanted`` and not ``bound``."""
     return any(_in(wanted, probe) and not _in(bound, probe) for probe in _probes(wanted, bound))
 

@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from cannery.common.model import Application
 from cannery.common.specifiers import normal_name
-from cannery.compat.facts import Beside
+from cannery.compat.facts import ApplicationRow
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
 
 _OF_THEIR_OWN = ("vllm", "mindspore")
@@ -42,14 +42,14 @@ def judge_application(subject: Subject) -> Iterator[Finding]:
     yield _finding(subject, Verdict.NOT_JUDGED, f"{text}.", rows)
 
 
-def _is_about(row: Beside, application: Application) -> bool:
+def _is_about(row: ApplicationRow, application: Application) -> bool:
     wanted = row.application
     return normal_name(wanted.name) == normal_name(application.component) and (
         wanted.specifier.contains(application.version, prereleases=True)
     )
 
 
-def _fits(row: Beside, subject: Subject) -> bool:
+def _fits(row: ApplicationRow, subject: Subject) -> bool:
     torch = subject.torch or Version("0")
     return all(
         (
@@ -60,7 +60,7 @@ def _fits(row: Beside, subject: Subject) -> bool:
     )
 
 
-def _conditions(row: Beside) -> str:
+def _conditions(row: ApplicationRow) -> str:
     pythons = f"{row.pythons[0]} to {row.pythons[-1]}" if row.pythons[1:] else "".join(row.pythons)
     parts = {"torch": row.torch, "CANN": row.cann, "Python": pythons}
     return ", ".join(f"{key} {value}" for key, value in parts.items() if value)
@@ -73,7 +73,7 @@ def _pair(subject: Subject) -> str:
 
 
 def _finding(
-    subject: Subject, verdict: Verdict, text: str, rows: list[Beside], fix: str = ""
+    subject: Subject, verdict: Verdict, text: str, rows: list[ApplicationRow], fix: str = ""
 ) -> Finding:
     assert subject.target.application
     return Finding(

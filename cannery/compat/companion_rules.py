@@ -9,7 +9,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from cannery.common.model import Target
-from cannery.common.specifiers import admits_both, parse_requirement
+from cannery.common.specifiers import overlap, parse_requirement
 from cannery.common.wheels import BuiltWheel
 from cannery.compat.facts import Pairing
 from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first
@@ -66,7 +66,7 @@ def _judge(subject: Subject, package: str, asked: Requested) -> Finding:
         row
         for row in subject.compat.pairings
         if (version := _version(row, package))
-        and admits_both(asked.requirement.specifier, SpecifierSet(f"=={version}"))
+        and overlap(asked.requirement.specifier, SpecifierSet(f"=={version}"))
     ]
     rows = [row for row in named if _fits(row, subject)]
     pair = f"torch_npu {target.torch_npu} and Python {target.python.minor} on {subject.cann_name}"

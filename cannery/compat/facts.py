@@ -290,7 +290,7 @@ class Package(Row):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Beside(Row):
+class ApplicationRow(Row):
     """What an application goes with.
 
     A row with a CANN is an environment that was seen; one of its maker without is its metadata.
@@ -368,7 +368,7 @@ class Compat:
     deepspeed: tuple[DeepSpeed, ...]
     apex: tuple[Apex, ...]
     packages: tuple[Package, ...]
-    applications: tuple[Beside, ...]
+    applications: tuple[ApplicationRow, ...]
     mindspore: tuple[MindSpore, ...]
     known_bad: tuple[KnownBad, ...]
     endings: tuple[Ending, ...]

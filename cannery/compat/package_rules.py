@@ -19,10 +19,10 @@ from cannery.common.model import (
     requirement_of,
 )
 from cannery.common.specifiers import (
-    admits_both,
     applies,
-    lets_out,
+    exceeds,
     normal_name,
+    overlap,
     parse_requirement,
     parse_requirements,
 )
@@ -139,7 +139,7 @@ def _asks_for(target: Target, wanted: Requirement) -> bool:
     own += [wheel.requirement for wheel in target.built_wheels.values()]
     return any(
         normal_name(each.name) == name
-        and (not each.specifier or admits_both(each.specifier, wanted.specifier))
+        and (not each.specifier or overlap(each.specifier, wanted.specifier))
         for each in parse_requirements((*target.requirements, *own))
         if applies(each, target)
     )
@@ -241,7 +241,7 @@ def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator
     wanted = _together(asked)
     if bad:
         return
-    if not admits_both(wanted, SpecifierSet()):
+    if not overlap(wanted, SpecifierSet()):
         text = f"{_listed(asked)} exclude each other: no version of {name} satisfies both."
         yield replace(
             _package(name, Verdict.FORBIDDEN, text, asked[0], []), fix="Remove one of them."
@@ -285,11 +285,11 @@ def _out_of_bounds(
         if row.bound is None:
             continue
         fix = f"Write {name}{row.bound}."
-        if not admits_both(each.requirement.specifier, row.bound):
+        if not overlap(each.requirement.specifier, row.bound):
             text = f"{each} contradicts {name}{row.bound}{_because(row)}."
             yield replace(_package(name, Verdict.FORBIDDEN, text, each, [row]), fix=fix)
             return
-        if each is asked[0] and lets_out(_together(asked), row.bound):
+        if each is asked[0] and exceeds(_together(asked), row.bound):
             verb = "does" if len(asked) == 1 else "do"
             text = f"{_listed(asked)} {verb} not keep {name}{row.bound}{_because(row)}."
             yield replace(_package(name, Verdict.FORBIDDEN, text, each, [row]), fix=fix)
@@ -304,8 +304,8 @@ def _judge_pins(
     name: str, asked: Sequence[Requested], wanted: SpecifierSet, rows: list[Package]
 ) -> Iterator[Finding]:
     pins = [row for row in rows if row.pin is not None]
-    kept = [row for row in pins if row.pin and admits_both(wanted, row.pin)]
-    seen = [row for row in rows if row.seen and admits_both(wanted, row.seen)]
+    kept = [row for row in pins if row.pin and overlap(wanted, row.pin)]
+    seen = [row for row in rows if row.seen and overlap(wanted, row.seen)]
     bounds = [row for row in rows if row.bound is not None]
     against = [row for row in pins if row not in kept]
     text = _listed(asked)

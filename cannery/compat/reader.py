@@ -248,7 +248,7 @@ def compat_of(top: Section) -> facts.Compat:
         deepspeed=reader.rows("deepspeed", facts.DeepSpeed),
         apex=reader.rows("apex", facts.Apex),
         packages=reader.rows("packages", facts.Package),
-        applications=reader.rows("applications", facts.Beside, required=False),
+        applications=reader.rows("applications", facts.ApplicationRow, required=False),
         mindspore=reader.rows("mindspore", facts.MindSpore),
         known_bad=reader.rows("known_bad", facts.KnownBad),
         endings=reader.rows("endings", facts.Ending),

@@ -25,7 +25,7 @@ from cannery.common.errors import (
 )
 from cannery.common.files import exclusive, read_text, temporary_folder, write_files
 from cannery.common.outside import parse_json
-from cannery.common.process import run, stated
+from cannery.common.process import allowed_env, run
 from cannery.common.references import full_reference
 from cannery.engine.builder import Builder
 from cannery.engine.images import Images, local_images, pull
@@ -36,7 +36,7 @@ _FILE = "bases.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Notes:
+class BaseCache:
     """Which images builds have used for bases, as it is written down below the folder ``state``.
 
     The user may delete it at any time.
@@ -96,7 +96,7 @@ def base_names(base: Base, architecture: str) -> tuple[str, ...]:
     return (tag,) if base.is_pinned else (base.image, tag)
 
 
-def expected_base(base: Base, architecture: str, images: Images, notes: Notes) -> FoundBase:
+def expected_base(base: Base, architecture: str, images: Images, notes: BaseCache) -> FoundBase:
     """What ``Bases.find`` is expected to find, without asking any registry.
 
     ``images`` are the local ones among ``base_names``.
@@ -128,7 +128,7 @@ class Bases:
     """
 
     builder: Builder
-    notes: Notes
+    notes: BaseCache
     ca: Path | None = None
     _found: dict[tuple[str, str], FoundBase] = field(default_factory=dict)
     _unreachable: dict[str, str] = field(default_factory=dict)
@@ -210,7 +210,7 @@ class Bases:
         return None
 
 
-def look_up(base: Base, architecture: str, notes: Notes, ca: Path | None) -> None:
+def look_up(base: Base, architecture: str, notes: BaseCache, ca: Path | None) -> None:
     """Write down which image ``base``, which has no digest, is now, if a registry says so."""
     for reference in _references(base):
         with suppress(CanneryError):
@@ -250,7 +250,7 @@ def _stand_in(base: Base, architecture: str, why: str) -> FoundBase:
         f"registry can be reached ({why})"
     )
     argv = [str(base.stand_in), base.suite, architecture, tag]
-    code, output = run(argv, capture=True, env=stated("docker"))
+    code, output = run(argv, capture=True, env=allowed_env("docker"))
     image = None if code else _local_base(base, architecture, local_images([tag]))
     if not image:
         what = f"base {base.name}: {base.stand_in} has not made {tag} ({code}):\n{output.strip()}\n"

@@ -17,7 +17,7 @@ from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.sources import File
 from cannery.engine.bake import BakeSettings, write_stage
-from cannery.engine.base import Bases, Notes, building_architecture, contexts
+from cannery.engine.base import BaseCache, Bases, building_architecture, contexts
 from cannery.engine.builder import find_builder
 from cannery.fetch.artifacts import check_artifacts
 from cannery.image.bake_file import Caches, ImageBuild
@@ -112,7 +112,7 @@ def build_packages(
         (place / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
         output = temporary / "output"
         architecture, builder = building_architecture(), find_builder("")
-        bases = Bases(builder=builder, notes=Notes(state=project.state), ca=source.ca)
+        bases = Bases(builder=builder, notes=BaseCache(state=project.state), ca=source.ca)
         base = bases.find(target.build_base, architecture)
         own = contexts([base], builder, project.state / "bases")
         build = ImageBuild(

@@ -16,7 +16,7 @@ from cannery.common import console
 from cannery.common.clock import now
 from cannery.common.errors import ArtifactError, Problem
 from cannery.common.file_hashes import sha256_of
-from cannery.common.http import Patience, is_safe, public
+from cannery.common.http import RetryPolicy, is_safe, public
 from cannery.common.process import Stopped
 from cannery.common.sources import Address, File
 from cannery.fetch.http import Client, TransferError
@@ -44,7 +44,7 @@ class Fetcher:
     client: Client
     terms: Terms
     servers: Sequence[Address] = ()
-    patience: Patience = field(default_factory=Patience)
+    patience: RetryPolicy = field(default_factory=RetryPolicy)
     window: float = 60.0
     screen: Screen = field(default_factory=Screen)
     stop: Event = field(default_factory=Event)

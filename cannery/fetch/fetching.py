@@ -34,16 +34,16 @@ UNFETCHED = "not fetched yet"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Provided:
+class Downloads:
     """What a build has. ``folder`` has every file that is there.
 
-    ``failures`` maps the targets whose files are incomplete to the reasons, and ``coming`` the
+    ``failures`` maps the targets whose files are incomplete to the reasons, and ``downloads`` the
     files that would be fetched to their sha256.
     """
 
     folder: Path
     failures: Mapping[str, CanneryError] = field(default_factory=dict)
-    coming: Mapping[str, str] = field(default_factory=dict)
+    downloads: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,15 +88,15 @@ class Sources:
         return component in CANN and not folder_first
 
 
-def provide(
+def download_missing(
     project: Project, targets: Iterable[Target], options: BuildOptions, transfer: TransferOptions
-) -> Provided:
+) -> Downloads:
     """Fetch what ``targets`` need and do not have."""
     targets = [*targets]
     sources = Sources.from_project(project, options.sources, transfer.cache)
     wanted = _wanted(targets, options, sources)
     if not wanted:
-        return Provided(folder=options.artifacts)
+        return Downloads(folder=options.artifacts)
     fetched, failed = fetch_files(project, sources, [*wanted.values()], transfer, options.ca)
     sources.hashes.keep()
     paths = {each.file.name: each.path for each in fetched}
@@ -112,21 +112,21 @@ def provide(
     for target in targets:
         if error := _failure(target, options, folder, failed, refused):
             failures[target.id] = error
-    return Provided(folder=folder, failures=failures)
+    return Downloads(folder=folder, failures=failures)
 
 
-def foresee(
+def plan_downloads(
     project: Project, targets: Iterable[Target], options: BuildOptions, transfer: TransferOptions
-) -> Provided:
-    """What ``provide`` would fetch, without a network; nothing is written."""
+) -> Downloads:
+    """What ``download_missing`` would fetch, without a network; nothing is written."""
     sources = Sources.from_project(project, options.sources, transfer.cache)
     terms = sources.terms(transfer)
-    coming = {
+    downloads = {
         name: sources.store.known(file) or UNFETCHED
         for name, file in _wanted([*targets], options, sources).items()
         if sources.store.holds(file) or not terms.against(file)
     }
-    return Provided(folder=options.artifacts, coming=coming)
+    return Downloads(folder=options.artifacts, downloads=downloads)
 
 
 def lacking(

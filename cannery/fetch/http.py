@@ -22,11 +22,11 @@ from cannery.common.http import (
     RefusedError,
     Session,
     causes,
-    distrust,
+    certificate_error,
     in_time,
-    innermost,
     retry_after,
-    trusting,
+    root_cause,
+    tls_context,
 )
 from cannery.common.sources import Address
 from cannery.common.yaml_limits import MAX_BYTES, read_limited
@@ -101,7 +101,7 @@ class Client:
     """Asks servers for files. It uses the proxies of the environment; ``ca`` is trusted, too."""
 
     def __init__(self, ca: Path | None, timeouts: Timeouts) -> None:
-        self._context = trusting([ca] if ca else [])
+        self._context = tls_context([ca] if ca else [])
         self._timeouts = timeouts
         self._open: set[requests.Response] = set()
 
@@ -165,16 +165,16 @@ def _explained(url: str) -> Iterator[None]:
     except (requests.exceptions.InvalidSchema, requests.exceptions.InvalidURL) as error:
         raise TransferError("it redirects to an invalid address", final=True) from error
     except (requests.RequestException, HTTPError, OSError, ValueError) as error:
-        if untrusted := distrust(error):
+        if untrusted := certificate_error(error):
             why = f"its certificate is not trusted ({untrusted.verify_message})"
             if untrusted.verify_code in UNKNOWN_ISSUER:
                 why += "; name the certificate of its issuer with --ca FILE"
             raise TransferError(why, final=True) from error
         if isinstance(error, requests.exceptions.ProxyError):
-            raise TransferError(f"the proxy does not answer ({innermost(error)})") from error
+            raise TransferError(f"the proxy does not answer ({root_cause(error)})") from error
         if any(isinstance(each, gaierror) for each in causes(error)):
             raise TransferError(f"{host} is not known to the name servers", final=True) from error
-        raise TransferError(f"{host} breaks off ({innermost(error)})") from error
+        raise TransferError(f"{host} breaks off ({root_cause(error)})") from error
 
 
 def _judged(response: requests.Response, offset: int) -> Answer:

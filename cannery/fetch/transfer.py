@@ -25,7 +25,7 @@ from rich.progress import Progress
 from cannery.common import console
 from cannery.common.errors import FileError, Problem, file_error
 from cannery.common.files import read_text, write_files
-from cannery.common.http import LONGEST_WAIT, Patience, Tries
+from cannery.common.http import LONGEST_WAIT, RetryPolicy, RetryState
 from cannery.common.process import Stopped
 from cannery.common.sources import Address
 from cannery.fetch.http import Answer, Client, TransferError
@@ -54,7 +54,7 @@ class Transfer:
     partial: Path
     size: int
     is_pinned: bool
-    patience: Patience
+    patience: RetryPolicy
     stop: Event
     window: float = 60.0
     arrived: Callable[[int, int], None] = lambda _there, _all: None
@@ -68,7 +68,7 @@ class Transfer:
             TransferError: the server does not deliver it.
             FileError: the disk is full, or the file cannot be written.
         """
-        tries = Tries(self.patience)
+        tries = RetryState(self.patience)
         while True:
             before = self._there
             try:

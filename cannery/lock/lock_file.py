@@ -18,9 +18,9 @@ from cannery.common.files import read_text
 from cannery.common.model import Target
 from cannery.common.specifiers import (
     admits,
-    admits_both,
     applies,
     normal_name,
+    overlap,
     parse_requirement,
 )
 from cannery.lock.debs import DebLock, parse_debs
@@ -348,7 +348,7 @@ def _other(target: Target, want: Requirement, asked: Mapping[str, Sequence[str]]
     found = (
         text
         for text in asked.get(normal_name(want.name), ())
-        if not admits_both(parse_requirement(text).specifier, want.specifier)
+        if not overlap(parse_requirement(text).specifier, want.specifier)
     )
     return next(found, "")
 

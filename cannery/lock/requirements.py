@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 
-from cannery.common.model import BESIDE_TORCH, TOOLS, TRITON_ASCEND, Target, requirement_of
+from cannery.common.model import TOOLS, TORCH_COMPANIONS, TRITON_ASCEND, Target, requirement_of
 from cannery.common.wheels import WheelPlatform
 
 PIP = "pip>=23"
@@ -26,7 +26,7 @@ def requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
         "cann": target.cann.requirements,
         "torch": _torch(target),
         "torch_npu": _torch_npu(target),
-        **_extras(target, BESIDE_TORCH),
+        **_extras(target, TORCH_COMPANIONS),
         "pip": (PIP,),
         "py-spy": ("py-spy",),
         "deepspeed": _deepspeed(target),
@@ -108,7 +108,7 @@ def _extras(target: Target, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     versions = target.extras
     found = {name: requirement_of(name, versions[name]) for name in names if name in versions}
     return {
-        name: (requirement + (_local(target) if name in BESIDE_TORCH else ""),)
+        name: (requirement + (_local(target) if name in TORCH_COMPANIONS else ""),)
         for name, requirement in found.items()
     }
 

@@ -132,19 +132,19 @@ def lock_target(
         EngineError: uv failed for another reason, such as an index that cannot be reached.
     """
     override = overrides(target)
-    stated = {wheel.package: wheel.version for wheel in target.built_wheels.values()}
+    allowed_env = {wheel.package: wheel.version for wheel in target.built_wheels.values()}
     files = {"overrides.txt": "\n".join(override)} if override else {}
     options = ("--override", "overrides.txt") if override else ()
     if wheel := target.torch_wheel:
         # Whoever requires torch must go with the file, and gets none from an index.
-        stated["torch"] = wheel.version
+        allowed_env["torch"] = wheel.version
         files["torch.txt"] = f"torch=={wheel.version}\n"
         options = (*options, "--constraint", "torch.txt", "--no-emit-package", "torch")
     lock = _Lock(
         name=target.id,
         path=project.lock(target),
         groups=requirement_groups(target),
-        more=stated_metadata(stated) | files,
+        more=stated_metadata(allowed_env) | files,
         options=options,
         indexes=index_options(target),
         sdists=sdists(target),

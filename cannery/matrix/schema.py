@@ -14,10 +14,10 @@ import yaml
 from cannery.common.bases import Base
 from cannery.common.errors import did_you_mean, enumerated, some_of
 from cannery.common.model import (
-    BESIDE_TORCH,
     EXTRAS,
     HCCL_TEST,
     PAIRED,
+    TORCH_COMPANIONS,
     TRITON_ASCEND,
     Application,
     Flavour,
@@ -47,7 +47,7 @@ class _Cause:
     targets: list[str] = field(default_factory=list)
 
 
-class Judgement:
+class CompatErrors:
     """Collects why targets of one file must not be built; without ``compat`` nothing is refused.
 
     ``findings`` has everything that is known of each target, by its id.
@@ -147,7 +147,7 @@ def matrix_of(top: Section, compat: Compat | None, facts: Compat | None = None) 
     definitions = read_definitions(top)
     found, of_axes = _found(top)
     targets: dict[str, Target] = {}
-    judgement = Judgement(top, compat)
+    judgement = CompatErrors(top, compat)
     for name, section in found:
         if name in targets:
             first = targets[name].span.line
@@ -353,7 +353,7 @@ def _leave_out(section: Section, definitions: Definitions) -> tuple[str, ...]:
 def _extras(section: Section, torch: str, facts: Compat | None) -> dict[str, str]:
     """Component to version, of those that are one package each."""
     found = {name: section.text(name, required=False) for name in EXTRAS}
-    for name, package in BESIDE_TORCH.items():
+    for name, package in TORCH_COMPANIONS.items():
         if found[name] == PAIRED:
             found[name] = pinned_beside(package, torch, facts) if torch and facts else ""
             if torch and facts and not found[name]:

@@ -17,7 +17,7 @@ from cannery.common.model import DeviceKind, Target
 from cannery.common.references import digest_in, full_reference, image_name
 from cannery.engine.containers import stand_ins
 from cannery.engine.images import local_images
-from cannery.fetch.fetching import foresee
+from cannery.fetch.fetching import plan_downloads
 from cannery.image.content_key import bases_of
 from cannery.image.layers import Layer
 from cannery.image.plan import plan_image
@@ -188,7 +188,9 @@ def _differences(
     one = Selection(matrix=selection.matrix, targets=(target,), named=frozenset({target.id}))
     build_options = BuildOptions(simulate=options.simulate, artifacts=options.artifacts)
     try:
-        one = replace(one, provided=foresee(project, [target], build_options, TransferOptions()))
+        one = replace(
+            one, provided=plan_downloads(project, [target], build_options, TransferOptions())
+        )
         planned = make_plan(project, one, build_options)
     except OutOfSyncError as error:
         return [*reasons, str(error.problems[-1])], {}

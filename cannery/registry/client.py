@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import requests
 
 from cannery.common.errors import ArtifactError, EngineError, Problem
-from cannery.common.http import LONGEST, Patience, in_time
+from cannery.common.http import LONGEST, RetryPolicy, in_time
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.common.references import is_tag, parse_reference
 from cannery.registry.http import PATIENCE, Http, RegistryError, explanation, storage_is_full
@@ -46,7 +46,7 @@ class Repository:
     """One repository. Every method raises RegistryError if the registry refuses or fails."""
 
     def __init__(
-        self, host: str, name: str, *, ca: Path | None = None, patience: Patience = PATIENCE
+        self, host: str, name: str, *, ca: Path | None = None, patience: RetryPolicy = PATIENCE
     ) -> None:
         self.host = host
         self.name = name
@@ -178,7 +178,7 @@ class Repository:
             headers = {"Content-Type": "application/octet-stream"}
             return self._http.once("PUT", address, content=content, headers=headers)
 
-        response = self._http.patiently(attempt)
+        response = self._http.with_retries(attempt)
         self._expect(response, f"{self} refuses the blob {blob.digest}", 201)
 
     def read_blob(self, blob: Descriptor, reader: Callable[[Iterator[bytes]], T]) -> T:
@@ -195,7 +195,7 @@ class Repository:
                     made[:] = [reader(self._checked(blob, response))]
             return response
 
-        response = self._http.patiently(attempt)
+        response = self._http.with_retries(attempt)
         self._expect(response, f"the blob {blob.digest} of {self} cannot be read", 200)
         return made[0]
 

@@ -30,14 +30,13 @@ from cannery.common.http import (
     AGAIN,
     LONGEST_WAIT,
     UNKNOWN_ISSUER,
-    Patience,
     RefusedError,
+    RetryPolicy,
+    RetryState,
     Session,
-    Tries,
     UnsafeRedirectError,
     causes,
-    distrust,
-    innermost,
+    certificate_error,
     is_loopback,
     is_safe,
     origin,
@@ -45,7 +44,8 @@ from cannery.common.http import (
     read_bounded,
     require_as_safe,
     retry_after,
-    trusting,
+    root_cause,
+    tls_context,
 )
 from cannery.common.outside import one_line, parse_json
 
@@ -73,7 +73,7 @@ class UnreachableError(RegistryError):
 
 def require_trust(host: str, error: requests.RequestException) -> None:
     """Raise RegistryError if ``error`` is that TLS does not prove who ``host`` is."""
-    if untrusted := distrust(error):
+    if untrusted := certificate_error(error):
         what = f"the certificate of {host} is not trusted: {untrusted.verify_message}."
         fix = "The registry needs a valid certificate for this name."
         if untrusted.verify_code in UNKNOWN_ISSUER:
@@ -164,7 +164,7 @@ def login_of(host: str) -> Login:
     )
 
 
-class Guard:
+class RegistryAuth:
     """The authorization for one registry, which is obtained when the registry asks for it.
 
     ``plain`` says whether the registry is used over plain HTTP.
@@ -268,7 +268,7 @@ _SETTINGS = "Look into the settings of the registry and of what is in front of i
 _AGAIN = AGAIN - {requests.codes.server_error}
 """Of these, a registry whose disk is full answers 500, every time."""
 
-PATIENCE = Patience(tries=9, pause=0.25, longest=30.0)
+PATIENCE = RetryPolicy(tries=9, pause=0.25, longest=30.0)
 """About a minute, unless the registry asks to wait."""
 
 _FIRST_TRIES = 6
@@ -283,14 +283,16 @@ def _as_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
 class Http:
     """Requests to ``host``: HTTPS, or plain HTTP if it is this machine."""
 
-    def __init__(self, host: str, *, ca: Path | None = None, patience: Patience = PATIENCE) -> None:
+    def __init__(
+        self, host: str, *, ca: Path | None = None, patience: RetryPolicy = PATIENCE
+    ) -> None:
         self.host = host
         self._patience = patience
         self._base = ""
         self._has_answered = False
-        self._guard = Guard(host, plain=lambda: self._base.startswith("http:"))
+        self._guard = RegistryAuth(host, plain=lambda: self._base.startswith("http:"))
         own = sorted((_CERTIFICATES / host).glob("*.crt"))
-        self._session = Session(trusting([*([ca] if ca else []), *own]))
+        self._session = Session(tls_context([*([ca] if ca else []), *own]))
         # No proxy is between this machine and itself.
         self._session.trust_env = not is_loopback(host)
 
@@ -303,11 +305,11 @@ class Http:
         self, method: str, path: str, *, body: bytes | None = None, **more: Any
     ) -> requests.Response:
         """Send a request, again where that may help, and return the last response."""
-        return self.patiently(lambda: self.once(method, path, data=body, **more))
+        return self.with_retries(lambda: self.once(method, path, data=body, **more))
 
-    def patiently(self, attempt: Callable[[], requests.Response]) -> requests.Response:
+    def with_retries(self, attempt: Callable[[], requests.Response]) -> requests.Response:
         """The response of ``attempt``, repeated where that may help; raises as ``request``."""
-        tries = Tries(self._patience)
+        tries = RetryState(self._patience)
         while True:
             try:
                 response = attempt()
@@ -319,7 +321,7 @@ class Http:
                 require_trust(self.host, error)
                 pause = tries.pause()
                 if pause is None or self._may_be_wrong(error, tries.count):
-                    raise self._silent(error, tries.count) from error
+                    raise self._unreachable(error, tries.count) from error
             else:
                 self._has_answered = True
                 if response.status_code not in _AGAIN:
@@ -338,8 +340,8 @@ class Http:
         waited = isinstance(error, requests.ConnectTimeout)
         return not self._has_answered and (waited or tries >= _FIRST_TRIES)
 
-    def _silent(self, error: requests.RequestException, tries: int) -> UnreachableError:
-        what = f"{self.host} cannot be reached or breaks off: {innermost(error)} ({tries} times)."
+    def _unreachable(self, error: requests.RequestException, tries: int) -> UnreachableError:
+        what = f"{self.host} cannot be reached or breaks off: {root_cause(error)} ({tries} times)."
         fix = "Check the name, that the registry runs, and the proxy settings; then try again."
         return UnreachableError(Problem(what=what, fix=fix))
 

@@ -30,7 +30,7 @@ Release = tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class News:
+class UpdateNotice:
     """A newer version, and what can be done about it.
 
     ``what`` says it, ``targets`` are those that it is about, and ``change`` says what follows; that
@@ -48,7 +48,7 @@ class News:
 
 def compare(
     uses: Sequence[Use], chosen: Collection[str], compat: Compat, answers: Answers
-) -> list[News]:
+) -> list[UpdateNotice]:
     """Every newer version for the targets with an id in ``chosen``, those with changes first.
 
     With all targets chosen also what is new for none of them yet.
@@ -116,7 +116,9 @@ def _by_version(
         yield str(old), new, tuple(VersionChange(use=use, version=str(new)) for use in uses), names
 
 
-def _torch_npu_moves(uses: Iterable[Use], compat: Compat, answers: Answers) -> Iterator[News]:
+def _torch_npu_moves(
+    uses: Iterable[Use], compat: Compat, answers: Answers
+) -> Iterator[UpdateNotice]:
     allowed, disputed = [], []
     for use in uses:
         for version in sorted(_offered(use, answers), reverse=True):
@@ -129,14 +131,14 @@ def _torch_npu_moves(uses: Iterable[Use], compat: Compat, answers: Answers) -> I
             if verdict is Verdict.DISPUTED and (use, version) not in disputed:
                 disputed.append((use, version))
     for old, new, moves, names in _by_version(allowed):
-        yield News(
+        yield UpdateNotice(
             what=f"torch_npu {new} is newer than {old}, and compat.yaml has it for the same CANN.",
             change="With --write these targets take it.",
             targets=names,
             moves=moves,
         )
     for old, new, _, names in _by_version(disputed):
-        yield News(
+        yield UpdateNotice(
             what=f"torch_npu {new} is newer than {old}, but sources disagree on its CANN.",
             change="It is left to you: 'build.py explain TARGET' shows what is known.",
             targets=names,
@@ -146,7 +148,7 @@ def _torch_npu_moves(uses: Iterable[Use], compat: Compat, answers: Answers) -> I
 
 def _missing_rows(
     uses: Sequence[Use], chosen: Collection[str], compat: Compat, answers: Answers
-) -> Iterator[News]:
+) -> Iterator[UpdateNotice]:
     """Each torch_npu that is newer than all known ones of its series, or of a new series."""
     texts = {row.torch_npu for row in compat.pairings}
     texts |= {row.torch_npu for row in compat.rejected}
@@ -169,7 +171,7 @@ def _missing_rows(
             new = versions if _follows(release, newest) else []
             than = "compat.yaml has no row for this series"
         if new and (names or is_whole(uses, chosen)):
-            yield News(
+            yield UpdateNotice(
                 what=f"torch_npu {_listed(new)}: {than}.",
                 change=_ROW_NEEDED,
                 targets=tuple(names),
@@ -185,7 +187,9 @@ def _follows(release: Release, known: Collection[Release]) -> bool:
     return all(release > each for each in same_minor or known)
 
 
-def _deepspeed_moves(uses: Sequence[Use], compat: Compat, answers: Answers) -> Iterator[News]:
+def _deepspeed_moves(
+    uses: Sequence[Use], compat: Compat, answers: Answers
+) -> Iterator[UpdateNotice]:
     """Only for the newest one in use: older ones were chosen on purpose."""
     last = max((Version(use.version) for use in uses), default=None)
     found = []
@@ -197,7 +201,7 @@ def _deepspeed_moves(uses: Sequence[Use], compat: Compat, answers: Answers) -> I
                 found.append((use, version))
                 break
     for old, new, moves, names in _by_version(found):
-        yield News(
+        yield UpdateNotice(
             what=f"deepspeed {new} is newer than {old}, and compat.yaml allows it.",
             change="With --deepspeed --write these targets take it.",
             targets=names,
@@ -206,7 +210,7 @@ def _deepspeed_moves(uses: Sequence[Use], compat: Compat, answers: Answers) -> I
         )
 
 
-def _newer_tools(uses: Sequence[Use], compat: Compat, answers: Answers) -> Iterator[News]:
+def _newer_tools(uses: Sequence[Use], compat: Compat, answers: Answers) -> Iterator[UpdateNotice]:
     """The newest version of each tool that nothing is known against; no source pairs them."""
     found = []
     for use in uses:
@@ -216,7 +220,7 @@ def _newer_tools(uses: Sequence[Use], compat: Compat, answers: Answers) -> Itera
                 break
     for key in dict.fromkeys(use.key for use, _ in found):
         for old, new, _, names in _by_version(each for each in found if each[0].key == key):
-            yield News(
+            yield UpdateNotice(
                 what=f"{key} {new} is newer than {old}, and compat.yaml has nothing against it.",
                 change="It is left to you: write it in matrix.yaml, and lock and test the targets.",
                 targets=names,
@@ -233,7 +237,7 @@ def _is_against(use: Use, version: Version, compat: Compat) -> bool:
     )
 
 
-def _torch_alone(uses: Sequence[Use], compat: Compat, answers: Answers) -> Iterator[News]:
+def _torch_alone(uses: Sequence[Use], compat: Compat, answers: Answers) -> Iterator[UpdateNotice]:
     texts = {row.torch for row in compat.pairings}
     texts |= {use.version for use in uses if use.key == "torch"}
     last = max(_versions(texts))
@@ -244,7 +248,7 @@ def _torch_alone(uses: Sequence[Use], compat: Compat, answers: Answers) -> Itera
         if version > last and version.release not in with_npu
     }
     if alone:
-        yield News(
+        yield UpdateNotice(
             what=f"torch {_listed(sorted(alone, reverse=True))}: newer than {last}.",
             change="There is no torch_npu for it yet; nothing to do.",
             remark=True,

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from cannery.common.errors import Span
-from cannery.common.model import BESIDE_TORCH, PAIRED, Target
+from cannery.common.model import PAIRED, TORCH_COMPANIONS, Target
 from cannery.common.yaml_limits import read_limited
 from cannery.common.yaml_reader import Problems, Section, compose
 from cannery.compat import Compat
@@ -112,7 +112,7 @@ def normal(value: Any) -> Any:
 
 def equal_but_paired(one: Any, other: Any, key: str = "") -> bool:
     """Whether documents are equal, where "paired" is any version of what follows torch."""
-    if PAIRED in (one, other) and key in BESIDE_TORCH:
+    if PAIRED in (one, other) and key in TORCH_COMPANIONS:
         return True
     if isinstance(one, dict) and isinstance(other, dict):
         same_keys = one.keys() == other.keys()

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from cannery.common.bases import Base
-from cannery.engine.base import Bases, Notes
+from cannery.engine.base import BaseCache, Bases
 from cannery.engine.builder import find_builder
 from cannery.matrix.files import SETTINGS
 
@@ -25,5 +25,5 @@ def allow_stand_ins(root: Path) -> None:
 def base_image(base: Base, architecture: str) -> str:
     """What a Dockerfile names for ``base``: a stand-in, which only this machine's engine has."""
     with tempfile.TemporaryDirectory() as folder:
-        bases = Bases(builder=find_builder(""), notes=Notes(state=Path(folder)))
+        bases = Bases(builder=find_builder(""), notes=BaseCache(state=Path(folder)))
         return bases.find(base, architecture).reference

@@ -15,7 +15,7 @@ from cannery.common.bases import Base
 from cannery.common.errors import ArtifactError
 from cannery.common.package_index import PackageIndex
 from cannery.engine.bake import BakeSettings, bake
-from cannery.engine.base import Bases, Notes
+from cannery.engine.base import BaseCache, Bases
 from cannery.engine.builder import find_builder
 from cannery.engine.images import local_images
 from cannery.image.bake_file import Caches, ImageBuild
@@ -132,7 +132,9 @@ def test_a_base_is_taken_from_a_mirror_under_its_own_name(
         mirrors=(gone, there),
     )
     try:
-        found = Bases(builder=find_builder(""), notes=Notes(state=tmp_path)).find(wanted, "arm64")
+        found = Bases(builder=find_builder(""), notes=BaseCache(state=tmp_path)).find(
+            wanted, "arm64"
+        )
         assert (found.reference, found.identity) == (there, image)
         labels = bases_labels(wanted, {"BASE_IMAGE": found})
         assert labels["org.opencontainers.image.base.name"] == image

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.engine.base import Bases, Notes, building_architecture
+from cannery.engine.base import BaseCache, Bases, building_architecture
 from cannery.engine.builder import find_builder
 from cannery.matrix.project import Project
 
@@ -52,7 +52,7 @@ def _docker(*words: str) -> str:
 @pytest.fixture(scope="module")
 def bases(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The two bases, in the engine's store."""
-    notes = Notes(state=tmp_path_factory.mktemp("state"))
+    notes = BaseCache(state=tmp_path_factory.mktemp("state"))
     debian = project.matrix().targets[MAIN].build_base
     found = Bases(find_builder(""), notes).find(debian, building_architecture())
     for name, image in IMAGES.items():

@@ -11,14 +11,14 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from cannery.common.http import Patience
+from cannery.common.http import RetryPolicy
 from cannery.common.sources import Address, File
 from cannery.fetch.fetcher import Fetcher, Terms
 from cannery.fetch.http import Client, Timeouts
 from cannery.fetch.store import Store
 from tests.fetch.server import Fault, Files
 
-QUICK = Patience(tries=4, all_tries=12, pause=0.001, longest=5.0)
+QUICK = RetryPolicy(tries=4, all_tries=12, pause=0.001, longest=5.0)
 SHORT = Timeouts(connect=2.0, read=0.15)
 
 CONTENT = os.urandom(100_000)

@@ -19,7 +19,7 @@ from packaging.version import Version
 
 from cannery.common.cann_version import CannVersion
 from cannery.common.model import CHIPS, EXTRAS, Target
-from cannery.common.specifiers import admits_both
+from cannery.common.specifiers import overlap
 from cannery.compat import Finding, Verdict, facts, judge
 from cannery.compat.package_rules import requested_of
 from tests.policy.conftest import TARGETS
@@ -134,10 +134,10 @@ def package(row: facts.Package, found: Finding, target: Target) -> bool:
             row.refused in found.text if row.refused else f"{row.bound or row.pin}" in found.text
         )
     elif found.verdict is Verdict.UNKNOWN:
-        right = row.required or not all(admits_both(each, row.pin or row.bound) for each in asked)
+        right = row.required or not all(overlap(each, row.pin or row.bound) for each in asked)
     else:
         wanted = row.pin or row.seen or row.bound
-        right = wanted is not None and all(admits_both(each, wanted) for each in asked)
+        right = wanted is not None and all(overlap(each, wanted) for each in asked)
     return all(conditions) and right
 
 
@@ -153,7 +153,7 @@ def deepspeed(row: facts.DeepSpeed, found: Finding, target: Target) -> bool:
     return named
 
 
-def beside(row: facts.Beside, found: Finding, target: Target) -> bool:
+def beside(row: facts.ApplicationRow, found: Finding, target: Target) -> bool:
     fits = (
         holds(row.torch, target.torch),
         row.cann is None or any(each in row.cann for each in released(target)),
@@ -184,7 +184,7 @@ SAYS: dict[type, Callable[[Any, Finding, Target], bool]] = {
     facts.Pairing: pairing,
     facts.Package: package,
     facts.DeepSpeed: deepspeed,
-    facts.Beside: beside,
+    facts.ApplicationRow: beside,
     facts.OnToolkit: on_toolkit,
     facts.Release: release,
     facts.Lifetime: lifetime,

@@ -10,7 +10,7 @@ import pytest
 
 from cannery.building.ready import bases
 from cannery.cli import main
-from cannery.engine.base import Notes, building_architecture, expected_base, look_up
+from cannery.engine.base import BaseCache, building_architecture, expected_base, look_up
 from cannery.image.content_key import bases_of
 from cannery.matrix.project import Project
 from cannery.registry.client import Repository
@@ -44,7 +44,7 @@ def project(server: Server, tmp_path: Path) -> Project:
 def identities(project: Project) -> dict[str, str]:
     """Build argument to what the content key has of its base, after the registry was asked."""
     [target] = project.matrix().targets.values()
-    notes = Notes(state=project.state)
+    notes = BaseCache(state=project.state)
     for each in bases(target).values():
         look_up(*each, notes, None)
     return {name: expected_base(*each, {}, notes).identity for name, each in bases(target).items()}
@@ -70,7 +70,7 @@ def test_what_a_build_used_is_known_without_its_registry(server: Server, project
     server.stop()
     assert identities(project) == first
     [target] = project.matrix().targets.values()
-    used = expected_base(target.base, OTHER, {}, Notes(state=project.state))
+    used = expected_base(target.base, OTHER, {}, BaseCache(state=project.state))
     assert used.reference == f"{server.host}/debian:bookworm@{digest}"
 
 

@@ -117,16 +117,16 @@ def test_a_company_s_certificate_and_login_are_used(
     digest = reference.partition("@")[2]
     with servers.registry(tmp_path / "own", authority=authority, login=True, root=data) as server:
         reference = f"{server.host}/ascend@{digest}"
-        trusting = Transport(ca=authority.file)
+        tls_context = Transport(ca=authority.file)
         with pytest.raises(EngineError, match="could not sign") as raised:
-            sign(reference, pair.private, transport=trusting)
+            sign(reference, pair.private, transport=tls_context)
         assert "docker login" in raised.value.problems[0].fix
         login(server.host)
         with pytest.raises(EngineError, match="could not sign") as raised:
             sign(reference, pair.private)
         assert "--ca" in raised.value.problems[0].fix
-        sign(reference, pair.private, transport=trusting)
-        verify(reference, pair.public, transport=trusting)
+        sign(reference, pair.private, transport=tls_context)
+        verify(reference, pair.public, transport=tls_context)
 
 
 def test_without_cosign_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from cannery.common.bases import Base, FoundBase
 from cannery.common.errors import ArtifactError, Problem, file_error
 from cannery.common.outside import parse_json
-from cannery.engine.base import Bases, Notes
+from cannery.engine.base import BaseCache, Bases
 from cannery.engine.images import export_layout
 from cannery.image.bake_file import ImageBuild
 
@@ -32,12 +32,12 @@ def keep_bases(folder: Path, used: Iterable[tuple[Base, str]], bases: Bases) -> 
         if not layout.exists():
             base_image = bases.find(base, architecture)
             export_layout(bases.builder, base_image.reference, architecture, layout)
-            Notes(state=folder).keep(base, architecture, base_image)
+            BaseCache(state=folder).keep(base, architecture, base_image)
 
 
 def bundled_base(folder: Path, base: Base, architecture: str) -> FoundBase:
     """The image that the bundle in ``folder`` has for ``base``."""
-    known = Notes(state=folder).known(base, architecture)
+    known = BaseCache(state=folder).known(base, architecture)
     if not known:
         what = f"the bundle does not have base {base.name} for linux/{architecture}."
         fix = "Make it on a machine of the same architecture, with this checkout."

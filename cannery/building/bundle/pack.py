@@ -25,7 +25,7 @@ from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.process import run
 from cannery.common.references import TARGET_FIELD
-from cannery.engine.base import Bases, Notes
+from cannery.engine.base import BaseCache, Bases
 from cannery.engine.builder import find_builder, require_containerd
 from cannery.engine.client import talking
 from cannery.engine.simulator import simulated
@@ -62,7 +62,7 @@ def make_bundle(project: Project, selection: Selection, options: BuildOptions, o
     )
     with _empty_folder(project.state / "bundles") as folder:
         _keep_artifacts(targets, options, folder / ARTIFACTS)
-        finder = Bases(builder=builder, notes=Notes(state=project.state), ca=source.ca)
+        finder = Bases(builder=builder, notes=BaseCache(state=project.state), ca=source.ca)
         keep_bases(folder, [base for target in targets for base in bases(target).values()], finder)
         _download_packages(project.root / "requirements.txt", folder / CHECKOUT, source)
         options = replace(

@@ -15,7 +15,7 @@ from cannery.building.assembly import with_images
 from cannery.building.planning import make_plan
 from cannery.building.running import build_all
 from cannery.common.errors import ArtifactError, CanneryError, EngineError, PublishError
-from cannery.fetch.fetching import Provided
+from cannery.fetch.fetching import Downloads
 from cannery.image.bake_file import ImageBuild
 from cannery.image.vendor_image import LABEL, VendorFacts
 from cannery.publish.pushable import PushOptions, candidates
@@ -61,7 +61,7 @@ class Vendor:
         selection, failures = with_images(
             replace(chosen, targets=targets), options, project.settings()
         )
-        provided = Provided(folder=options.artifacts, failures=failures)
+        provided = Downloads(folder=options.artifacts, failures=failures)
         selection = replace(selection, provided=provided)
         planned = make_plan(project, selection, options)
         build_all(project, selection, options, planned)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cannery.building import git
-from cannery.common.process import program_of, run, run_within, stated, stream
+from cannery.common.process import allowed_env, program_of, run, run_within, stream
 from cannery.publish import cosign
 
 EVERYWHERE = {"PATH": "/bin", "HOME": "/root", "LC_ALL": "C", "https_proxy": "p", "TMPDIR": "/t"}
@@ -37,7 +37,7 @@ LEAKS = dict.fromkeys(
     ],
 )
 def test_a_program_gets_what_is_stated_for_it(program: str, more: dict[str, str]) -> None:
-    found = stated(program, {**EVERYWHERE, **DOCKERS, **INDEXES, **LEAKS})
+    found = allowed_env(program, {**EVERYWHERE, **DOCKERS, **INDEXES, **LEAKS})
     assert found == {**EVERYWHERE, **more}
 
 

@@ -8,7 +8,7 @@ from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from cannery.common.specifiers import admits_both, lets_out, parse_requirement
+from cannery.common.specifiers import exceeds, overlap, parse_requirement
 
 sign = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
 release = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(
@@ -40,17 +40,17 @@ specifiers = st.lists(st.builds("{}{}".format, sign, release), max_size=3).map(
     ],
 )
 def test_examples(wanted: str, bound: str, common: bool, out: bool) -> None:
-    assert admits_both(SpecifierSet(wanted), SpecifierSet(bound)) == common
-    assert lets_out(SpecifierSet(wanted), SpecifierSet(bound)) == out
+    assert overlap(SpecifierSet(wanted), SpecifierSet(bound)) == common
+    assert exceeds(SpecifierSet(wanted), SpecifierSet(bound)) == out
 
 
 @given(specifiers, specifiers, release)
 def test_no_version_is_overlooked(wanted: SpecifierSet, bound: SpecifierSet, text: str) -> None:
     version = Version(text)
     if version in wanted and version in bound:
-        assert admits_both(wanted, bound)
+        assert overlap(wanted, bound)
     if version in wanted and version not in bound:
-        assert lets_out(wanted, bound)
+        assert exceeds(wanted, bound)
 
 
 @pytest.mark.parametrize(

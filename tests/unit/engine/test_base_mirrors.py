@@ -12,7 +12,7 @@ import pytest
 
 from cannery.common.bases import Base, FoundBase, Origin
 from cannery.common.errors import EngineError
-from cannery.engine.base import Bases, Notes, base_names, expected_base
+from cannery.engine.base import BaseCache, Bases, base_names, expected_base
 from cannery.engine.builder import Builder
 from cannery.engine.images import LocalImage
 from cannery.image.record import bases_labels, used_bases
@@ -94,7 +94,7 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Docker:
 def find(docker: Docker, base: Base, architecture: str = "arm64") -> FoundBase:
     """What a new run finds."""
     builder = Builder(name="default", local=True)
-    notes = Notes(state=docker.folder / "state-of-the-checkout")
+    notes = BaseCache(state=docker.folder / "state-of-the-checkout")
     return Bases(builder=builder, notes=notes).find(base, architecture)
 
 
@@ -211,7 +211,7 @@ def test_without_a_program_a_base_that_cannot_be_pulled_is_an_error(
     """Also if the engine has a stand-in that was made for another base of this suite."""
     docker.has(local=local)
     base = replace(BASE, stand_in=None)
-    assert identity(base, images(*local), Notes(state=docker.folder)) == PINNED
+    assert identity(base, images(*local), BaseCache(state=docker.folder)) == PINNED
     with pytest.raises(EngineError) as caught:
         find(docker, base)
     [problem] = caught.value.problems
@@ -227,12 +227,12 @@ def images(*references: str, architecture: str = "arm64") -> dict[str, LocalImag
     return dict.fromkeys(references, image)
 
 
-def identity(base: Base, here: dict[str, LocalImage], notes: Notes) -> str:
+def identity(base: Base, here: dict[str, LocalImage], notes: BaseCache) -> str:
     return expected_base(base, "arm64", here, notes).identity
 
 
 def test_a_plan_expects_what_the_last_build_has_used(docker: Docker, tmp_path: Path) -> None:
-    notes = Notes(state=docker.folder / "state-of-the-checkout")
+    notes = BaseCache(state=docker.folder / "state-of-the-checkout")
     assert identity(BASE, images(), notes) == PINNED
     assert identity(BASE, images(STAND_IN), notes) == "sha256:1"
     docker.has(local=(STAND_IN,), remote=(SECOND,))
@@ -248,7 +248,7 @@ def test_a_plan_expects_what_the_last_build_has_used(docker: Docker, tmp_path: P
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"debian": 1}', "null", "\0"])
 def test_notes_that_cannot_be_read_are_none(tmp_path: Path, text: str) -> None:
-    notes = Notes(state=tmp_path)
+    notes = BaseCache(state=tmp_path)
     notes.path.write_text(text, encoding="utf-8")
     assert notes.known(BASE, "arm64") is None
     found = FoundBase(reference=FIRST, identity=PINNED, origin=Origin.REGISTRY)
@@ -285,7 +285,7 @@ def test_a_label_that_cannot_be_read_says_nothing(text: str) -> None:
 def test_an_image_without_a_digest_that_is_loaded_is_identified_by_its_id(
     tmp_path: Path,
 ) -> None:
-    notes = Notes(state=tmp_path)
+    notes = BaseCache(state=tmp_path)
     base = replace(BASE, image="debian:bookworm-slim", mirrors=())
     assert base_names(base, "arm64") == ("debian:bookworm-slim", STAND_IN)
     assert identity(base, images("debian:bookworm-slim"), notes) == "sha256:1"

@@ -13,7 +13,7 @@ from cannery.common.errors import ArtifactError
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.engine.simulator import simulate, simulated
-from cannery.fetch.fetching import UNFETCHED, Provided, foresee, provide
+from cannery.fetch.fetching import UNFETCHED, Downloads, download_missing, plan_downloads
 from cannery.fetch.needs import CANN, needed_files
 from cannery.options import BuildOptions, TransferOptions
 from tests.fetch.fetches import digest
@@ -59,12 +59,12 @@ class Desk:
     def options(self, *sources: str, simulate: bool = False) -> BuildOptions:
         return BuildOptions(artifacts=self.artifacts, sources=sources, simulate=simulate)
 
-    def provide(self, *sources: str, simulate: bool = False) -> Provided:
+    def download_missing(self, *sources: str, simulate: bool = False) -> Downloads:
         options = self.options(*sources, simulate=simulate)
         transfer = TransferOptions(cache=self.cache)
-        return provide(self.checkout.project, [self.target], options, transfer)
+        return download_missing(self.checkout.project, [self.target], options, transfer)
 
-    def origins(self, provided: Provided) -> dict[str, bytes]:
+    def origins(self, provided: Downloads) -> dict[str, bytes]:
         files = {n: provided.folder / file.name for n, file in self.target.artifacts.items()}
         return {name: path.read_bytes() for name, path in files.items() if path.is_file()}
 
@@ -81,7 +81,7 @@ def desk(checkout: Checkout, tmp_path: Path) -> Iterator[Desk]:
 
 def test_what_is_in_the_folder_is_not_fetched(desk: Desk) -> None:
     desk.put(*desk.target.artifacts)
-    assert desk.provide() == Provided(folder=desk.artifacts)
+    assert desk.download_missing() == Downloads(folder=desk.artifacts)
     assert not desk.server.requests
 
 
@@ -89,7 +89,7 @@ def test_the_rest_is_fetched_and_all_are_in_one_folder(desk: Desk) -> None:
     rest = [name for name in desk.target.artifacts if name not in CANN]
     desk.put(*rest)
     desk.serve(*CANN)
-    provided = desk.provide()
+    provided = desk.download_missing()
     assert not provided.failures
     expected = {n: SERVER if n in CANN else FOLDER for n in desk.target.artifacts}
     assert desk.origins(provided) == expected
@@ -101,8 +101,8 @@ def test_the_rest_is_fetched_and_all_are_in_one_folder(desk: Desk) -> None:
 def test_the_order_decides_between_folder_and_server(desk: Desk) -> None:
     desk.put(*desk.target.artifacts)
     desk.serve(*CANN)
-    assert desk.origins(desk.provide("folder", "download"))["toolkit"] == FOLDER
-    found = desk.origins(desk.provide("download", "folder"))
+    assert desk.origins(desk.download_missing("folder", "download"))["toolkit"] == FOLDER
+    found = desk.origins(desk.download_missing("download", "folder"))
     assert {found[name] for name in CANN} == {SERVER}
     assert {content for name, content in found.items() if name not in CANN} == {FOLDER}
 
@@ -111,27 +111,27 @@ def test_a_server_that_fails_leaves_the_folder_if_it_is_a_source(desk: Desk) -> 
     desk.put(*desk.target.artifacts)
     desk.serve("toolkit", "nnal")
     desk.server.content.clear()
-    assert not desk.provide("download", "folder").failures
-    error = desk.provide("download").failures["full"]
+    assert not desk.download_missing("download", "folder").failures
+    error = desk.download_missing("download").failures["full"]
     assert isinstance(error, ArtifactError)
     assert "toolkit_8.0.RC2_linux-aarch64.run cannot be fetched" in str(error)
 
 
 def test_files_that_are_nowhere_are_told_with_the_folder_of_the_user(desk: Desk) -> None:
     desk.serve("toolkit")
-    error = desk.provide().failures["full"]
+    error = desk.download_missing().failures["full"]
     assert "apex" in str(error)
     assert "nobody publishes a sha256 of kernels-910b" in str(error)
     assert "toolkit" not in str(error)
     (desk.checkout.project.root / "cannery.toml").unlink()
     # Without a server, the folder's own check tells it.
-    assert not desk.provide().failures
+    assert not desk.download_missing().failures
 
 
 def test_only_the_device_is_simulated_with_a_source(desk: Desk) -> None:
     desk.serve(*CANN)
-    assert desk.provide(simulate=True).folder == desk.artifacts
-    provided = desk.provide("download", simulate=True)
+    assert desk.download_missing(simulate=True).folder == desk.artifacts
+    provided = desk.download_missing("download", simulate=True)
     assert not provided.failures
     assert set(desk.origins(provided)) == {*CANN}
     target = desk.target
@@ -155,11 +155,11 @@ def test_a_plan_foresees_what_would_be_fetched(desk: Desk) -> None:
     desk.serve("toolkit")
     transfer = TransferOptions(cache=desk.cache)
     project, options = desk.checkout.project, desk.options()
-    found = foresee(project, [desk.target], options, transfer)
+    found = plan_downloads(project, [desk.target], options, transfer)
     assert found.folder == desk.artifacts
-    assert found.coming == {desk.target.artifacts["toolkit"].name: digest(SERVER)}
-    trusting = TransferOptions(cache=desk.cache, trust_first_use=True)
-    coming = foresee(project, [desk.target], options, trusting).coming
-    assert coming[desk.target.artifacts["kernels"].name] == UNFETCHED
+    assert found.downloads == {desk.target.artifacts["toolkit"].name: digest(SERVER)}
+    tls_context = TransferOptions(cache=desk.cache, trust_first_use=True)
+    downloads = plan_downloads(project, [desk.target], options, tls_context).downloads
+    assert downloads[desk.target.artifacts["kernels"].name] == UNFETCHED
     assert not desk.server.requests
     assert not desk.cache.exists()

@@ -13,7 +13,7 @@ import requests
 
 from cannery.common.errors import EngineError
 from cannery.common.http import is_loopback
-from cannery.registry.http import Guard, Login, login_of
+from cannery.registry.http import Login, RegistryAuth, login_of
 
 HOST = "registry.example.com"
 REALM = "https://auth.example.com/token"
@@ -100,8 +100,8 @@ class Tokens:
         return response
 
 
-def guard(*, plain: bool = False) -> Guard:
-    return Guard(HOST, plain=lambda: plain)
+def guard(*, plain: bool = False) -> RegistryAuth:
+    return RegistryAuth(HOST, plain=lambda: plain)
 
 
 def test_a_name_and_a_password_are_shown_once(config: Path) -> None:

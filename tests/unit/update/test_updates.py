@@ -15,7 +15,7 @@ from cannery.common.model import Target
 from cannery.compat.facts import Compat, Kind, Pairing
 from cannery.lock.index_questions import Question, Runtime, questions
 from cannery.matrix.versions import Use
-from cannery.update.updates import News, compare
+from cannery.update.updates import UpdateNotice, compare
 from tests.unit.compat_targets import BASE, COMPAT, GOOD, PLUGIN, cann, changed, python
 
 ROW = next(row for row in COMPAT.pairings if row.torch_npu == GOOD.torch_npu)
@@ -59,11 +59,11 @@ def answers(runtime: Runtime = ON_39, /, **versions: str) -> Mapping[Question, f
     }
 
 
-def news(*rows: Pairing, target: Target = GOOD, **versions: str) -> list[News]:
+def news(*rows: Pairing, target: Target = GOOD, **versions: str) -> list[UpdateNotice]:
     return compare(uses_of(target), [target.id], facts(*rows), answers(**versions))
 
 
-def moves(found: list[News]) -> list[tuple[str, str, str]]:
+def moves(found: list[UpdateNotice]) -> list[tuple[str, str, str]]:
     return [(m.use.key, m.use.version, m.version) for each in found for m in each.moves]
 
 
