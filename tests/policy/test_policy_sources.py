@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_FILE = 500
-LONGEST_FUNCTION = 45
+LONGEST_FUNCTION = 70
 OWN_FILES = ("build.py", "noxfile.py", "setup.sh")
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 
