@@ -156,11 +156,7 @@ class Reader:
         self._file = 0
 
     def read(self, path: str) -> None:
-        """Read one log.
-
-        Raises:
-            LogError: it cannot be read.
-        """
+        """Read one log."""
         self._last, self._signed = {}, (0, None)
         sieve, earlier = Sieve(), None
         for piece in pieces(path):

@@ -54,11 +54,7 @@ def _stop_processes(machine: Machine) -> list[Step]:
 
 
 def stop_process(pid: int, grace: float = _GRACE) -> None:
-    """End the process ``pid``; one that does not end within ``grace`` seconds is killed.
-
-    Raises:
-        OSError: it may not be ended.
-    """
+    """End the process ``pid``; one that does not end within ``grace`` seconds is killed."""
     try:
         os.kill(pid, signal.SIGTERM)
         deadline = time.monotonic() + grace

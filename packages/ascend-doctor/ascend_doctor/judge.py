@@ -42,11 +42,7 @@ class Outcome(NamedTuple):
 
 
 def judge_logs(paths: list[str]) -> Outcome:
-    """What the logs ``paths`` say together.
-
-    Raises:
-        LogError: one cannot be read.
-    """
+    """What the logs ``paths`` say together."""
     reader = Reader()
     for path in paths:
         reader.read(path)

@@ -46,11 +46,7 @@ class Piece(NamedTuple):
 
 
 def log_paths(paths: list[str]) -> list[str]:
-    """The files that ``paths`` name; of a folder all logs in it, at any depth.
-
-    Raises:
-        LogError: a path cannot be read, is no regular file, or a folder without logs.
-    """
+    """The files that ``paths`` name; of a folder all logs in it, at any depth."""
     found: list[str] = []
     for path in paths:
         if path == STDIN:
@@ -85,11 +81,7 @@ def _logs_below(folder: str) -> list[str]:
 
 
 def pieces(path: str) -> Iterator[Piece]:
-    """The log in blocks of 64 KB. Lines that are longer than four are cut.
-
-    Raises:
-        LogError: it cannot be read.
-    """
+    """The log in blocks of 64 KB. Lines that are longer than four are cut."""
     try:
         if path == STDIN:
             yield from _pieces(sys.stdin.buffer)

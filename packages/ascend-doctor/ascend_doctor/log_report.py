@@ -30,9 +30,6 @@ def examine_logs(paths: list[str], target: str = "") -> dict[str, Any]:
     """The document about the logs ``paths``: ``logs`` and ``findings``, the root first.
 
     ``target`` is the target.json of the image in which the run was, where there is one.
-
-    Raises:
-        LogError: one cannot be read.
     """
     files = log_paths(paths)
     outcome = judge_logs(files)

@@ -19,11 +19,7 @@ class NodeError(Exception):
 
 
 def read_node(path: str) -> tuple[str, dict[str, Any]]:
-    """The name and the description of the node whose report is the file ``path``.
-
-    Raises:
-        NodeError: the file cannot be read, or is no report.
-    """
+    """The name and the description of the node whose report is the file ``path``."""
     try:
         with open(path, "rb") as file:
             document = json.loads(file.read(_MOST).decode("utf-8"))

@@ -60,11 +60,7 @@ def file_error(action: str, path: object, error: OSError) -> FileError:
 
 
 def collected(works: Iterable[Callable[[], _R]]) -> list[_R]:
-    """The results of all ``works``.
-
-    Raises:
-        ProblemError: some have failed; with every problem, of their kind if they have one.
-    """
+    """The results of all ``works``."""
     found: list[_R] = []
     errors: list[ProblemError] = []
     for work in works:

@@ -19,11 +19,7 @@ _DIGITS = 40
 
 
 def read_text(path: str) -> str:
-    """The text of a regular file.
-
-    Raises:
-        FileError: it cannot be read, is no regular file, is too large or no UTF-8 text.
-    """
+    """The text of a regular file."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             fix = "Check that it is there and that you may read it."
@@ -41,11 +37,7 @@ def read_text(path: str) -> str:
 
 
 def read_files(paths: Sequence[str], parse: Callable[[str, str], _R]) -> list[_R]:
-    """What ``parse`` makes of the text and the name of each file.
-
-    Raises:
-        ProblemError: files cannot be read or parsed; with every problem.
-    """
+    """What ``parse`` makes of the text and the name of each file."""
 
     def work(path: str) -> Callable[[], _R]:
         return lambda: parse(read_text(path), path)
@@ -54,11 +46,7 @@ def read_files(paths: Sequence[str], parse: Callable[[str, str], _R]) -> list[_R
 
 
 def write_text(path: str, text: str) -> None:
-    """Write a file, or leave what was there if that fails.
-
-    Raises:
-        FileError: it cannot be written.
-    """
+    """Write a file, or leave what was there if that fails."""
     try:
         if os.path.exists(path) and not os.path.isfile(path):  # such as /dev/stdout
             with open(path, "w", encoding="utf-8") as stream:

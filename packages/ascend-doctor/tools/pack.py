@@ -31,7 +31,9 @@ def main(package: str, program: str) -> None:
             texts: dict[str, bytes] = {"__main__.py": MAIN.format(package=folder.name).encode()}
             for path in sorted(folder.rglob("*")):
                 if path.suffix in SUFFIXES:
-                    texts[f"{folder.name}/{path.relative_to(folder).as_posix()}"] = path.read_bytes()
+                    texts[f"{folder.name}/{path.relative_to(folder).as_posix()}"] = (
+                        path.read_bytes()
+                    )
             for name, text in texts.items():
                 archive.writestr(zipfile.ZipInfo(name, DATE), text, zipfile.ZIP_DEFLATED, 9)
     target.chmod(0o755)

@@ -21,11 +21,7 @@ _BLOCK = re.compile(r"[|>][-+0-9]*( *#.*)?")
 
 
 def table_in(text: str, name: str) -> str:
-    """The text of the rank table in the ConfigMap ``text``, from the file ``name``.
-
-    Raises:
-        RankTableError: it has none that can be read.
-    """
+    """The text of the rank table in the ConfigMap ``text``, from the file ``name``."""
     found = _in_json(text) if text.lstrip().startswith("{") else _in_yaml(text.splitlines())
     if not isinstance(found, str):
         fix = "Write it with: kubectl get configmap rings-config-JOB -o json"

@@ -33,11 +33,7 @@ class Host:
 
 
 def of_hosts(hosts: Sequence[Host], version: str) -> RankTable:
-    """The rank table of ``hosts``, whose ranks are numbered in their order.
-
-    Raises:
-        RankTableError: version 1.2 was asked for, and a host lacks what only that version has.
-    """
+    """The rank table of ``hosts``, whose ranks are numbered in their order."""
     if version == "1.2":
         _check_super_pods(hosts)
     rank = 0
@@ -78,11 +74,7 @@ def _check_super_pods(hosts: Sequence[Host]) -> None:
 
 
 def addresses_in(text: str, name: str, cards: str) -> dict[int, str]:
-    """Card to address, from the text of a /etc/hccn.conf; only ``cards``, such as 0-7, if given.
-
-    Raises:
-        RankTableError: it has no addresses, or not those of the cards.
-    """
+    """Card to address, from the text of a /etc/hccn.conf; only ``cards``, such as 0-7, if given."""
     conf = read_hccn_conf(text)
     found = {card: setting.value for card, setting in conf.of("address").items()}
     wanted = chosen(cards) if cards else sorted(found)
@@ -96,11 +88,7 @@ def addresses_in(text: str, name: str, cards: str) -> dict[int, str]:
 
 
 def chosen(cards: str) -> list[int]:
-    """The cards in a list such as ``0-3,8``.
-
-    Raises:
-        RankTableError: it is not such a list.
-    """
+    """The cards in a list such as ``0-3,8``."""
     numbers = number_list(cards)
     if not numbers or len({*numbers}) < len(numbers):
         what = f"invalid list of cards {cards!r}."
@@ -109,11 +97,7 @@ def chosen(cards: str) -> list[int]:
 
 
 def hosts_in(text: str, name: str, cards: str) -> list[Host]:
-    """The hosts in a file with a line for each, such as ``node-1 slots=8 addresses=10.0.0.36,…``.
-
-    Raises:
-        RankTableError: with every line that cannot be read.
-    """
+    """The hosts in a file with a line a host: ``node-1 slots=8 addresses=10.0.0.36,…``."""
     hosts: list[Host] = []
     problems = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -162,11 +146,7 @@ def _host(words: Sequence[str], cards: str) -> Host:
 
 
 def of_config_map(text: str, name: str) -> RankTable:
-    """The rank table in a ConfigMap.
-
-    Raises:
-        RankTableError: it has none, or its rank table cannot be read.
-    """
+    """The rank table in a ConfigMap."""
     return parse_rank_table(table_in(text, name), f"{name}: {HCCL_JSON}")
 
 
@@ -174,9 +154,6 @@ def merged(tables: Sequence[RankTable]) -> RankTable:
     """One table of the servers of ``tables`` in their order, with ranks that are numbered anew.
 
     Within a server the order of ranks is kept.
-
-    Raises:
-        RankTableError: the tables are of several versions.
     """
     versions = sorted({table.version for table in tables})
     if len(versions) > 1:

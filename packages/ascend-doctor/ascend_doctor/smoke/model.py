@@ -76,11 +76,7 @@ def to_json(document: Document) -> str:
 
 
 def parse_document(text: str, name: str) -> Document:
-    """The document in ``text``, which was read from the file ``name``.
-
-    Raises:
-        FileError: it is none, or incomplete.
-    """
+    """The document in ``text``, which was read from the file ``name``."""
     try:
         found = parse_json(text)
         return _document(found)
@@ -103,11 +99,7 @@ def _document(found: Mapping[str, Any]) -> Document:
 
 
 def device_of(found: Mapping[str, Any]) -> Device:
-    """The device that a document describes.
-
-    Raises:
-        KeyError, TypeError, ValueError, OverflowError: it is incomplete.
-    """
+    """The device that a document describes."""
     texts = ("name", "driver", "torch", "torch_npu", "python")
     return Device(
         **{key: str(found[key]) for key in texts},

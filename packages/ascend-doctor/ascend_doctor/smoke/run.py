@@ -32,10 +32,6 @@ def smoke(machine: Machine, name: str, python: str, cards: int, seconds: int) ->
     """Test ``cards`` cards, or all for 0, with a Python that has torch and torch_npu.
 
     ``seconds`` are those after which it ends, 0 for the usual ones. ``name`` is that of the host.
-
-    Raises:
-        FileError: there is no card that can be used, or no result.
-        UsageError: there are fewer cards.
     """
     source = pkgutil.get_data(__package__, "on_cards.py")
     assert source

@@ -33,9 +33,6 @@ def parse_dump(text: str, name: str) -> list[Process]:
 
     The rank of a process is in the document of ``stuck --json``, or in the file's name, as in
     rank3.json.
-
-    Raises:
-        FileError: it is not a dump, or is incomplete.
     """
     rank = next((int(each) for each in _RANK.findall(name.rpartition("/")[2])), None)
     if text.lstrip()[:1] not in ("[", "{"):

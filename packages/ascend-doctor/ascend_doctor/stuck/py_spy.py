@@ -32,11 +32,7 @@ _NO_PYTHON = ("Failed to find python version", "Failed to get process executable
 
 
 def find_py_spy() -> str:
-    """The path of the program: the one on PATH, which may have capabilities, or this Python's.
-
-    Raises:
-        FileError: it is not installed.
-    """
+    """The path of the program: the one on PATH, which may have capabilities, or this Python's."""
     own = str(Path(sys.executable).parent)
     found = shutil.which("py-spy") or shutil.which("py-spy", path=own)
     if not found:
@@ -55,9 +51,6 @@ def sample(
 
     Each py-spy is stopped after ``seconds``, and tried again without stopping the process. There
     is a second sample after ``interval`` seconds, unless it is 0, which tells what moves.
-
-    Raises:
-        FileError: py-spy is not installed, or no process could be sampled.
     """
     program = find_py_spy()
     first = _round(program, ranks, native=native, seconds=seconds)

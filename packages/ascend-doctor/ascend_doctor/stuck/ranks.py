@@ -47,10 +47,6 @@ def ranks_below(pid: int) -> list[Rank]:
 
     Of a process in a container they are those of the container, of which not all descend from
     one: programs that ``docker exec`` starts do not.
-
-    Raises:
-        UsageError: there is no such process.
-        FileError: the environment of no process may be read.
     """
     parents = processes_here()
     if pid not in parents:
@@ -66,12 +62,7 @@ def ranks_below(pid: int) -> list[Rank]:
 
 
 def ranks_here() -> list[Rank]:
-    """The ranks among all processes of this container, or of the host without its containers.
-
-    Raises:
-        UsageError: there is none.
-        FileError: the environment of no process may be read.
-    """
+    """The ranks among all processes of this container, or of the host without its containers."""
     own = _namespace(os.getpid())
     parents = {each: up for each, up in processes_here().items() if _namespace(each) == own}
     found = _ranks(parents)

@@ -46,12 +46,7 @@ class Traced:
 
 
 def find_dumps(path: Path) -> list[Dump]:
-    """The dump at ``path``, or those below it, by step and rank.
-
-    Raises:
-        FileError: the folder cannot be read.
-        FileError: there is none.
-    """
+    """The dump at ``path``, or those below it, by step and rank."""
     if not path.is_dir():
         return [_named(path)]
     found = []

@@ -56,12 +56,7 @@ class LossLog:
 
 
 def read_loss_log(path: Path) -> LossLog:
-    """The losses in the log or trainer_state.json at ``path``.
-
-    Raises:
-        FileError: it cannot be read.
-        FileError: it is not a regular file, or has no training loss.
-    """
+    """The losses in the log or trainer_state.json at ``path``."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             fix = "Name the log itself, or trainer_state.json of a checkpoint."

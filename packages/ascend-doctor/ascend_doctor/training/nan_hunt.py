@@ -76,11 +76,7 @@ class Hunt:
 
 
 def hunt(path: Path) -> Hunt:
-    """Search the dump at ``path``, or all dumps below it.
-
-    Raises:
-        FileError: there is no dump that can be read; with every problem.
-    """
+    """Search the dump at ``path``, or all dumps below it."""
     dumps: list[Traced] = []
     errors: list[ProblemError] = []
     for dump in find_dumps(path):
