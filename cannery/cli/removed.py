@@ -20,7 +20,7 @@ REMOVED: dict[str, str] = {
     "notes": "Use 'build.py diff A B' with two files below releases/.",
     "prune": "Use the registry's own retention; docs/publish.md says what it must keep.",
     "reproduce": "Use 'build.py build ID --force', then 'build.py diff REF ID'; see "
-    "docs/provenance.md.",
+    "docs/security.md.",
     "scan --database": "Use --with: grype, trivy and osv-scanner have databases of their own.",
     "scan --exceptions": "Write exceptions.openvex.json; see docs/security.md.",
     **{

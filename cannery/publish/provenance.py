@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The provenance of an image, as a SLSA predicate (slsa.dev/spec/v1.0/provenance).
 
-docs/provenance.md explains each field for this build type, and what it does not prove. Statements
+docs/security.md explains each field for this build type, and what it does not prove. Statements
 are stored in the index of the image as BuildKit stores its own, in the form of
 docs.docker.com/build/metadata/attestations/attestation-storage, so that its readers can read them.
 """
@@ -26,7 +26,7 @@ from cannery.publish.sbom import package_url
 from cannery.registry.oci import ATTESTED, CONFIG, MANIFEST, Descriptor, Document, document
 
 BUILD_TYPE = "urn:cannery:build:v1"
-"""The name of the build type, which docs/provenance.md describes."""
+"""The name of the build type, which docs/security.md describes."""
 
 LOCAL_BUILDER = "urn:cannery:builder:local"
 """The builder of an image that was not built by a CI job."""

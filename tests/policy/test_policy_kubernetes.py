@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The admission policies in docs/provenance.md fit the names and the signatures of push."""
+"""The admission policies in docs/security.md fit the names and the signatures of push."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cannery.publish import cosign
 from cannery.publish.policy import load
 from tests.policy.conftest import PROJECT
 
-DOCUMENT = (PROJECT.root / "docs" / "provenance.md").read_text(encoding="utf-8")
+DOCUMENT = (PROJECT.root / "docs" / "security.md").read_text(encoding="utf-8")
 POLICIES: dict[str, dict[str, Any]] = {
     found["kind"]: found
     for found in map(

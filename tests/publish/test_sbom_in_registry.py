@@ -27,7 +27,7 @@ from tests.unit.described import described_folder
 from .small import Place, put_image, put_index
 
 ROOT = Path(__file__).parents[2]
-DOCUMENT = ROOT / "docs" / "provenance.md"
+DOCUMENT = ROOT / "docs" / "security.md"
 MAIN = "py39-torch231-cann8t39"
 
 
