@@ -218,7 +218,7 @@ def test_no_message_cites_a_row_that_says_otherwise() -> None:
                 if not SAYS[type(row)](row, found, target):
                     wrong.append((found.verdict, found.text, row.cited, row.says))
     assert wrong == []
-    kinds = ("Pairing", "Package", "DeepSpeed", "Release", "Driver", "Beside", "Compatible")
+    kinds = ("Pairing", "Package", "DeepSpeed", "Release", "Driver", "ApplicationRow", "Compatible")
     assert all(cited[kind] for kind in kinds), cited
 
 
