@@ -123,16 +123,16 @@ def cache_variables(caches: Caches) -> dict[str, str]:
 
 def _with_variables(caches: Caches) -> tuple[Caches, dict[str, str]]:
     """``caches`` with marked names of variables in place of secrets, and the variables."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
 
     def named(secret: str) -> str:
-        return f"\0{found.setdefault(secret, f'CANNERY_CACHE_SECRET_{len(found) + 1}')}\0"
+        return f"\0{variables.setdefault(secret, f'CANNERY_CACHE_SECRET_{len(variables) + 1}')}\0"
 
     hidden = Caches(
         sources=tuple(without_secrets(each, named) for each in caches.sources),
         destinations=tuple(without_secrets(each, named) for each in caches.destinations),
     )
-    return hidden, {name: secret for secret, name in found.items()}
+    return hidden, {name: secret for secret, name in variables.items()}
 
 
 def _secrets(ca: Path | None, *, index: bool) -> list[str]:
@@ -154,7 +154,7 @@ def _common(build: ImageBuild) -> dict[str, Any]:
 
 
 def _target(build: ImageBuild, caches: Caches, secrets: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    target: dict[str, Any] = {
         **_common(build),
         "labels": dict(build.labels),
         "output": [INTO_ENGINE],
@@ -168,7 +168,7 @@ def _target(build: ImageBuild, caches: Caches, secrets: list[str]) -> dict[str, 
         "cache-from": [*sources],
         "cache-to": destinations,
     }
-    return found | {name: value for name, value in optional.items() if value}
+    return target | {name: value for name, value in optional.items() if value}
 
 
 def _escaped(value: Any) -> Any:

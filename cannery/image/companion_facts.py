@@ -105,12 +105,12 @@ def _cann_of_torch_npu(pairings: Iterable[Pairing], known: set[str]) -> dict[str
 
 def _oldest_cann(pairings: Iterable[Pairing]) -> dict[str, str]:
     """Of the releases that sources name for a torch_npu; the place of interim builds is unknown."""
-    found: dict[str, CannVersion] = {}
+    oldest: dict[str, CannVersion] = {}
     for row in pairings:
         if row.torch_npu and not row.cann.is_interim:
             name = Version(row.torch_npu).public
-            found[name] = min(found.get(name, row.cann), row.cann)
-    return {name: str(found[name]) for name in sorted(found, key=Version)}
+            oldest[name] = min(oldest.get(name, row.cann), row.cann)
+    return {name: str(oldest[name]) for name in sorted(oldest, key=Version)}
 
 
 def doctor_facts(matrix: Matrix, compat: Compat) -> dict[str, Any]:

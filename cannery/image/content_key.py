@@ -81,12 +81,12 @@ _UNSEEN = ("compose.yaml",)
 """Rendered files that no Dockerfile reads."""
 
 
-def context_files(own: Mapping[str, str], shared: Mapping[str, str]) -> dict[str, str]:
+def context_files(files: Mapping[str, str], shared: Mapping[str, str]) -> dict[str, str]:
     """The files that a build reads: of the target's folder, and of the ``shared`` context.
 
     A build can read no file of that context that its Dockerfile does not name.
     """
-    read = {name: text for name, text in own.items() if name not in _UNSEEN}
+    read = {name: text for name, text in files.items() if name not in _UNSEEN}
     used = _used(named_files(read.get("Dockerfile", "")), frozenset(shared))
     return {**read, **{f"{CONTEXT}/{name}": shared[name] for name in sorted(used)}}
 
@@ -95,11 +95,11 @@ def context_files(own: Mapping[str, str], shared: Mapping[str, str]) -> dict[str
 def named_files(dockerfile: str) -> frozenset[str]:
     """The files and folders of the shared context that ``dockerfile`` names; '.' is all of it."""
     copied = (match[1].split() for match in _COPY.finditer(dockerfile))
-    found = {word for words in copied for word in words[:-1] if not word.startswith("--")}
+    names = {word for words in copied for word in words[:-1] if not word.startswith("--")}
     for match in _MOUNT.finditer(dockerfile):
         fields = dict(each.partition("=")[::2] for each in match[1].split(","))
-        found.add(fields.get("source", "."))
-    return frozenset(found)
+        names.add(fields.get("source", "."))
+    return frozenset(names)
 
 
 @cache

@@ -82,9 +82,9 @@ def _files(project: Project, folders: Sequence[Path], known: Collection[str]) ->
     """The path of every file and link in ``folders`` and, with ``known``, of those that belong to
     no target. They are texts, because nearly all are only looked up.
     """
-    own = {*folders}
+    current = {*folders}
     for entry in sorted(project.images.iterdir()) if project.images.is_dir() else ():
-        if entry in own or (known and entry.name not in known):
+        if entry in current or (known and entry.name not in known):
             if entry.is_symlink() or not entry.is_dir():
                 yield str(entry)
                 continue

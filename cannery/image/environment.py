@@ -32,8 +32,8 @@ def atb_variables(version: str) -> dict[str, str]:
     ``~`` and ``$ATB_HOME_PATH`` are left to the reader.
     """
     known = CannVersion.parse(version)
-    found = {name: _value(values, known) for name, values in _variables().items()}
-    return {name: value for name, value in found.items() if value is not None}
+    selected = {name: _value(values, known) for name, values in _variables().items()}
+    return {name: value for name, value in selected.items() if value is not None}
 
 
 def _value(values: _Values, version: CannVersion) -> str | None:
@@ -45,8 +45,8 @@ def _value(values: _Values, version: CannVersion) -> str | None:
 
 @cache
 def _variables() -> dict[str, _Values]:
-    found: dict[str, _Values] = json.loads(_FILE.read_text(encoding="utf-8"))["atb"]
-    return found
+    table: dict[str, _Values] = json.loads(_FILE.read_text(encoding="utf-8"))["atb"]
+    return table
 
 
 @cache

@@ -241,8 +241,8 @@ class _Layers:
     def wheels(self, group: WheelGroup) -> Layer:
         # A target without an application can have its own requirements.
         application = self._target.application
-        own = application.component if application else "requirements"
-        component = {"cann": "toolkit", "application": own}.get(group.group, group.group)
+        requirements = application.component if application else "requirements"
+        component = {"cann": "toolkit", "application": requirements}.get(group.group, group.group)
         plugin = self._has_plugin(group.name)
         return _layer(
             f"wheels-{group.name}",
@@ -346,8 +346,8 @@ def _wheel_components(component: str, *, plugin: bool) -> list[str]:
 
 
 def _components_of(target: Target) -> set[str]:
-    own = [] if target.application else ["requirements"]
-    return {*target.components, "pip", "py-spy", *(own if target.requirements else [])}
+    requirements = [] if target.application else ["requirements"]
+    return {*target.components, "pip", "py-spy", *(requirements if target.requirements else [])}
 
 
 def components_named(name: str, targets: Sequence[Target]) -> frozenset[str]:

@@ -84,24 +84,24 @@ def origin_labels(*, key: str, commit: str, origin: str, created: str) -> dict[s
     image's tag has. There is no ``licenses``: no short expression is true of hundreds of packages,
     whose licenses the bill of materials has.
     """
-    found = {"created": created, "version": short_key(key)}
+    labels = {"created": created, "version": short_key(key)}
     if commit:
-        found["revision"] = commit
+        labels["revision"] = commit
     if origin:
-        found["source"] = source_uri(origin)
-    return {f"{_PREFIX}.{name}": value for name, value in found.items()}
+        labels["source"] = source_uri(origin)
+    return {f"{_PREFIX}.{name}": value for name, value in labels.items()}
 
 
 def bases_labels(base: Base, used: Mapping[str, FoundBase]) -> dict[str, str]:
     """The labels of an image of ``base`` on the bases ``used``, by build argument."""
-    found = {name: [each.origin, each.identity] for name, each in used.items()}
+    identities = {name: [each.origin, each.identity] for name, each in used.items()}
     image = used["BASE_IMAGE"]
     name = image.reference
     if image.origin is Origin.REGISTRY:
         # Not that of a mirror, which has the same image.
         name = base.image if base.is_pinned else f"{base.image}@{name.rpartition('@')[2]}"
     return {
-        BASES: json.dumps(found, separators=(",", ":"), sort_keys=True),
+        BASES: json.dumps(identities, separators=(",", ":"), sort_keys=True),
         f"{_PREFIX}.base.name": name,
     }
 
@@ -112,8 +112,11 @@ def used_bases(labels: Mapping[str, str]) -> dict[str, tuple[Origin, str]]:
     It is empty if the ``labels`` of the image do not say that.
     """
     try:
-        found = parse_json(labels.get(BASES, "{}"))
-        return {str(name): (Origin(origin), str(own)) for name, (origin, own) in found.items()}
+        document = parse_json(labels.get(BASES, "{}"))
+        return {
+            str(name): (Origin(origin), str(identity))
+            for name, (origin, identity) in document.items()
+        }
     except (ValueError, TypeError, AttributeError):
         return {}
 

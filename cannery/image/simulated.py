@@ -59,8 +59,8 @@ def marked_paths(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The paths at which the loader of an image finds the libraries ``MARKED``."""
     folders = environment.get("LD_LIBRARY_PATH", "").split(":")
     folders += [f"{home}/{part}" for home in homes(environment) for part in _PARTS]
-    found = dict.fromkeys(each.rstrip("/") for each in folders if each.startswith("/"))
-    return tuple(f"{folder}/{name}" for folder in found for name in MARKED)
+    paths = dict.fromkeys(each.rstrip("/") for each in folders if each.startswith("/"))
+    return tuple(f"{folder}/{name}" for folder in paths for name in MARKED)
 
 
 def simulated_labels(target: Target) -> dict[str, str]:

@@ -35,8 +35,8 @@ def later(cann: CannVersion) -> list[str]:
 @cache
 def firsts() -> dict[str, list[str]]:
     """What is in SYMBOLS."""
-    found: dict[str, list[str]] = json.loads(SYMBOLS.read_text(encoding="utf-8"))
-    return found
+    symbols: dict[str, list[str]] = json.loads(SYMBOLS.read_text(encoding="utf-8"))
+    return symbols
 
 
 SOURCES = SIMULATOR

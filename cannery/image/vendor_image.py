@@ -133,11 +133,11 @@ def check_facts(target: Target, reference: str, facts: VendorFacts, *, simulated
 
 def _problems(target: Target, facts: VendorFacts, *, simulated: bool) -> Iterator[tuple[str, str]]:
     for component, wanted in wanted_releases(target).items():
-        found = facts.releases.get(component, ())
-        if not found:
+        versions = facts.releases.get(component, ())
+        if not versions:
             yield f"has no {component}, and {wanted} is needed", ""
-        elif [each.lower() for each in found] != [wanted.lower()]:
-            yield f"has {component} {' and '.join(found)}, and {wanted} is needed", ""
+        elif [each.lower() for each in versions] != [wanted.lower()]:
+            yield f"has {component} {' and '.join(versions)}, and {wanted} is needed", ""
     if target.machine not in facts.arches:
         listed = " and ".join(facts.arches) or "no known architecture"
         yield f"has programs for {listed}, and {target.machine} is needed", ""
@@ -154,8 +154,8 @@ def _problems(target: Target, facts: VendorFacts, *, simulated: bool) -> Iterato
 
 def wanted_releases(target: Target) -> dict[str, str]:
     """Component to the version of CANN that ``target`` needs of it."""
-    found = {"toolkit": target.cann.version, "kernels": target.kernels.version}
-    return found | ({"nnal": target.nnal.version} if "nnal" in target.artifacts else {})
+    releases = {"toolkit": target.cann.version, "kernels": target.kernels.version}
+    return releases | ({"nnal": target.nnal.version} if "nnal" in target.artifacts else {})
 
 
 def left_out(facts: VendorFacts) -> str:

@@ -70,10 +70,10 @@ def _divided(group: str, wheels: Sequence[LockedWheel]) -> Sequence[WheelGroup]:
     That of triton-ascend is after its requirements: up to 3.2.1 it replaces files of triton.
     """
     apart = _OWN_LAYER.get(group, frozenset())
-    own = [wheel for wheel in wheels if wheel.name in apart]
+    single = [wheel for wheel in wheels if wheel.name in apart]
     rest = tuple(wheel for wheel in wheels if wheel.name not in apart)
-    names = {wheel.name: wheel.name.replace("-", "_") for wheel in own}
-    alone = [WheelGroup(name=names[each.name], group=group, wheels=(each,)) for each in own]
+    names = {wheel.name: wheel.name.replace("-", "_") for wheel in single}
+    alone = [WheelGroup(name=names[wheel.name], group=group, wheels=(wheel,)) for wheel in single]
     if not rest:
         return alone
     # torch itself may be a file of the vendor's, with a layer of its own.
