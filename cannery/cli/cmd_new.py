@@ -11,18 +11,18 @@ from pathlib import Path
 from cannery.cli.command import Command, Given
 from cannery.cli.common import read
 from cannery.common import console
-from cannery.common.errors import MatrixError, Problem, file_error
+from cannery.common.errors import file_error
 from cannery.common.files import write_files
 from cannery.common.model import MACHINE_OF, USUAL_CHIP, Target, chip_named
 from cannery.common.option import OptionSet, flag, matching, option
-from cannery.compat import Compat
 from cannery.compat.archives import load_archives
 from cannery.matrix.files import MATRIX, Data
 from cannery.matrix.project import Project
-from cannery.matrix.schema import load_matrix, parse_files
+from cannery.matrix.schema import load_matrix
 from cannery.matrix.text import MatrixText
 from cannery.update.choice import Choice, NewOptions, choose, with_whole_versions
 from cannery.update.propose import Proposal, propose, target_id
+from cannery.update.siblings import judged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +121,7 @@ def _add(options: TypedNewOptions, project: Project) -> None:
         return
     proposal = propose(options, compat, matrix, load_archives(), targets)
     after = _added(before, proposal)
-    _require_valid(after, compat)
+    judged(after, compat)
     for line in proposal.notes:
         console.say(line)
     if not options.write:
@@ -171,22 +171,6 @@ def _added(files: Data, proposal: Proposal) -> Data:
     for where, lines in proposal.entries:
         matrix.add(where, lines)
     return matrix.files
-
-
-def _require_valid(files: Data, compat: Compat) -> None:
-    """Read ``files`` as a matrix and judge it.
-
-    Raises:
-        MatrixError: it is refused. Its lines are those of no file, so none is named.
-    """
-    try:
-        parse_files(files, compat)
-    except MatrixError as error:
-        refused = [
-            Problem(what=f"the proposed target is refused: {each.what}", fix=each.fix)
-            for each in error.problems
-        ]
-        raise MatrixError(refused) from error
 
 
 def _shown(proposal: Proposal) -> str:

@@ -158,7 +158,7 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
     found = propose(project, source, options.table, now()[:10], kinds)
     if text := proposals(found.rows, found.proposed, found.ended):
         print(text)
-    targets = [name for each in found.proposed for name in each.addition.targets]
+    targets = [name for proposal in found.proposed for name in proposal.targets]
     said = f"{counted(len(targets), 'new target')}, {counted(len(found.rows), 'new row')}"
     if options.check and (found.rows or found.proposed):
         what = f"matrix.yaml and compat.yaml lack {said}."

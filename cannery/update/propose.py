@@ -14,7 +14,7 @@ from cannery.compat.archives import Archive
 from cannery.compat.facts import Compat
 from cannery.compat.file_names import file_row, name_in
 from cannery.matrix.text import Entry, MatrixText
-from cannery.update.choice import Choice, NewOptions, choose
+from cannery.update.choice import Choice, NewOptions, choose, layout_of
 
 _ARCHIVES = "github.com/astral-sh/python-build-standalone/releases/tag"
 _TORCH_FOR_CPU = "https://download.pytorch.org/whl/cpu"
@@ -50,7 +50,7 @@ def propose(
     choice = choose(options, compat, matrix)
     found = choice.combination
     python, base, python_entries = _python(options, matrix, archives, _usual_base(matrix, targets))
-    cann, cann_entries = cann_of(choice, options, compat, matrix)
+    cann, cann_entries = cann_of(found.cann, options, compat, matrix)
     name = options.id or target_id(options.minor, found.torch, cann, options.chip)
     if name in targets:
         fix = f"Build it: python build.py build {name}; or choose another id with --id."
@@ -176,23 +176,24 @@ _INTERIM = "your Huawei contact (an interim build, not published)"
 
 
 def cann_of(
-    choice: Choice, options: NewOptions, compat: Compat, matrix: MatrixText
+    release: CannVersion, options: NewOptions, compat: Compat, matrix: MatrixText
 ) -> tuple[str, list[Entry]]:
-    """The release's name in matrix.yaml, and what it lacks there.
+    """The name of ``release`` in matrix.yaml, and what it lacks there.
+
+    ``options`` have the chip, the machine and, for an interim build, its name.
 
     Raises:
         MatrixError: compat.yaml does not have the name of a file.
     """
-    release = choice.combination.cann
-    cann = options.cann or str(release)
-    for name in matrix.keys("cann"):
-        if _is_release(name, cann):
-            layout = matrix.value("cann", name, "layout")
-            names = _Names(options, compat, matrix, layout, release, name)
-            return name, names.missing_chip()
+    name = options.cann or str(release)
+    for declared in matrix.keys("cann"):
+        if _is_release(declared, name):
+            layout = matrix.value("cann", declared, "layout")
+            names = _Names(options, compat, matrix, layout, release, declared)
+            return declared, names.missing_chip()
     has_nnal = any(row.nnal and row.cann == release for row in compat.releases)
-    names = _Names(options, compat, matrix, choice.layout, release, cann)
-    return cann, [(("cann",), names.release(has_nnal=has_nnal))]
+    names = _Names(options, compat, matrix, layout_of(release, compat), release, name)
+    return name, [(("cann",), names.release(has_nnal=has_nnal))]
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def found_in(project: Project, *tables: str, kinds: Collection[Kind] = (*Kind,))
 
 def test_a_new_target_comes_with_its_lock(project: Project) -> None:
     found = found_in(project)
-    assert NEW in [name for each in found.proposed for name in each.addition.targets]
+    assert NEW in [name for each in found.proposed for name in each.targets]
     [lock] = [path for path in found.files if path.parent.name == NEW]
     assert found.files[lock] == f"# the lock of {NEW}\n"
     assert found.rows == ()
@@ -91,7 +91,7 @@ def test_a_target_that_cannot_be_locked_is_left_out(
     monkeypatch.setattr(proposing, "lock_target", lock)
     found = found_in(project)
     assert found.files == {}
-    reasons = [why for each in found.proposed for why in each.addition.refused.values()]
+    reasons = [each.problem for each in found.proposed]
     assert f"the requirements of {NEW} cannot be satisfied." in reasons
 
 
@@ -191,7 +191,7 @@ def test_both_tables_of_october_bring_all_their_pairs_judged_and_locked_in_one_r
     monkeypatch.setattr(proposing, "ask", lambda *_: answers("torch_npu", versions))
     found = found_in(project, *(str(tmp_path / name) for name in tables))
     assert len(found.rows) == 5 * 2 + 7
-    targets = {name for each in found.proposed for name in each.addition.targets}
+    targets = {name for each in found.proposed for name in each.targets}
     series = {"cann911": ("271", "290", "2100", "2110", "2120"), "cann920": ("2130", "2140")}
     series["cann920"] = (*series["cann911"], *series["cann920"])
     assert targets == {f"py311-torch{t}-{cann}" for cann, each in series.items() for t in each}
@@ -223,10 +223,9 @@ def test_what_cannot_be_locked_is_asked_once_and_the_others_stay(
     monkeypatch.setattr(proposing, "ask", lambda *_: answers("torch_npu", versions))
     monkeypatch.setattr(proposing, "lock_target", lock)
     found = found_in(project)
-    targets = [name for each in found.proposed for name in each.addition.targets]
-    refused = [name for each in found.proposed for name in each.addition.refused]
+    targets = [name for each in found.proposed for name in each.targets]
     assert "py311-torch2100-cann920" in targets
-    assert NEW in refused
+    assert NEW not in targets
     assert len(asked) == len({*asked})
     locked = {path.parent.name for path in found.files if path.name == "requirements.lock"}
     assert locked == {*targets}
