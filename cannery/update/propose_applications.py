@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from packaging.version import InvalidVersion, Version
 
+from cannery.common.errors import MatrixError
 from cannery.common.model import Application, Target
 from cannery.common.specifiers import normal_name, parse_requirements
 from cannery.lock.index_questions import Answers, Question, runtime_of
@@ -46,13 +48,10 @@ def propose_applications(
         if not newer:
             continue
         new = str(max(newer))
-        what = f"{package} {new}, as {application.name}"
-        values = [v for v in axis_values(files) if v.get("application") == application.name]
-        if not values:
-            yield Proposed(what=f"{what}.", files=files, problem=_HAND)
-        for like in values:
-            value = _value(f"{what} in {like.name}.", files, like, application, new)
-            proposed = with_value(files, value, known)
+        values = (v for v in axis_values(files) if v.get("application") == application.name)
+        for like in [*values] or (None,):
+            value = partial(_value, like=like, application=application, version=new)
+            proposed = with_value(files, f"{package} {new}", value, known)
             files = proposed.files
             yield proposed
 
@@ -87,10 +86,10 @@ def _newest(matrix: Matrix) -> list[tuple[Application, str, list[Target]]]:
     return [*newest.values()]
 
 
-def _value(
-    what: str, files: Data, like: AxisValue, application: Application, version: str
-) -> NewValue:
+def _value(files: Data, like: AxisValue | None, application: Application, version: str) -> NewValue:
     """A value beside ``like`` with the new ``version``, and the application if files lack it."""
+    if like is None:
+        raise MatrixError(_HAND)
     # Names have versions without a post-release.
     old, new = (Version(text).base_version for text in (application.version, version))
     new = version if new == old else new
@@ -120,4 +119,4 @@ def _value(
     head, match, tail = like.name.rpartition(digits)
     # As llamafactory096.
     name = f"{head}{new_digits}{tail}" if match else f"{like.name}-{new_digits}"
-    return NewValue(what=what, name=name, like=like, change=change, also=also)
+    return NewValue(name=name, like=like, change=change, also=also)

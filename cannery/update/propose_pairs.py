@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from enum import StrEnum
+from functools import partial
 
 from packaging.version import Version
 
@@ -64,18 +65,8 @@ def propose_pairs(
     for row in _new(matrix, compat):
         if row.torch in ended or kind_of(row.cann, matrix) not in kinds:
             continue
-        pair = f"PyTorch {row.torch} with torch_npu {row.torch_npu} on CANN {row.cann}"
-        like = _like(files, row)
-        if like is None:
-            yield Proposed(what=f"{pair}.", files=files, problem=_NO_FAMILY)
-            continue
-        what = f"{pair}, as {like.name} of family {like.family}."
-        try:
-            value = _value(what, files, like, row, compat)
-        except MatrixError as error:
-            yield Proposed(what=what, files=files, problem=str(error))
-            continue
-        proposed = with_value(files, value, known)
+        what = f"PyTorch {row.torch} with torch_npu {row.torch_npu} on CANN {row.cann}"
+        proposed = with_value(files, what, partial(_value, row=row, compat=compat), known)
         files = proposed.files
         yield proposed
 
@@ -100,27 +91,6 @@ def _new(matrix: Matrix, compat: Compat) -> list[Pairing]:
     ]
 
 
-def _like(files: Data, row: Pairing) -> AxisValue | None:
-    """The value most like the new pair: one of the same torch, else of the newest; newest CANN."""
-    pairs = [
-        value
-        for value in axis_values(files)
-        if {"cann", "torch", "torch_npu"} <= value.keys() <= _KEYS
-        and _chip(value) == USUAL_CHIP
-        and "flavour" not in MatrixText(files).keys("families", value.family, "common")
-    ]
-    return max(
-        pairs,
-        key=lambda value: (
-            value.get("torch") == row.torch,
-            CannVersion.parse(_cann(value)),
-            Version(value.get("torch")),
-            len(value.keys()),
-        ),
-        default=None,
-    )
-
-
 def _cann(value: AxisValue) -> str:
     return value.get("cann") or value.get("cann", "toolkit")
 
@@ -129,11 +99,31 @@ def _chip(value: AxisValue) -> str:
     return value.get("chip") or value.get("cann", "chip") or USUAL_CHIP
 
 
-def _value(what: str, files: Data, like: AxisValue, row: Pairing, compat: Compat) -> NewValue:
-    """The pair ``row`` as a value beside ``like``."""
+def _value(files: Data, row: Pairing, compat: Compat) -> NewValue:
+    """The pair ``row`` beside the most similar value.
+
+    That is one of the same torch, else of the newest; with the newest CANN.
+    """
     matrix = MatrixText(files)
-    options = NewOptions(python="", chip=_chip(like))
-    cann, also = cann_of(row.cann, options, compat, matrix)
+    pairs = [
+        value
+        for value in axis_values(files)
+        if {"cann", "torch", "torch_npu"} <= value.keys() <= _KEYS
+        and _chip(value) == USUAL_CHIP
+        and "flavour" not in matrix.keys("families", value.family, "common")
+    ]
+    if not pairs:
+        raise MatrixError(_NO_FAMILY)
+    like = max(
+        pairs,
+        key=lambda value: (
+            value.get("torch") == row.torch,
+            CannVersion.parse(_cann(value)),
+            Version(value.get("torch")),
+            len(value.keys()),
+        ),
+    )
+    cann, also = cann_of(row.cann, NewOptions(python=""), compat, matrix)
     old_torch, old_cann = like.get("torch"), _cann(like)
     new = {"torch": row.torch, "torch_npu": row.torch_npu}
 
@@ -151,7 +141,7 @@ def _value(what: str, files: Data, like: AxisValue, row: Pairing, compat: Compat
     name = like.name.replace(f"torch{_short(old_torch)}", f"torch{_short(row.torch)}")
     name = name.replace(f"cann{_short(old_cann)}", f"cann{_short(cann)}")
     also = [*also, *_torch_wheel(matrix, old_torch, row.torch)]
-    return NewValue(what=what, name=name, like=like, change=change, also=also)
+    return NewValue(name=name, like=like, change=change, also=also)
 
 
 def _short(version: str) -> str:

@@ -50,10 +50,9 @@ class AxisValue:
 class NewValue:
     """A value ``name`` beside the value ``like``, with its scalars as ``change`` returns them.
 
-    The definitions ``also`` are added before it. ``what`` names the proposal for users.
+    The definitions ``also`` are added before it.
     """
 
-    what: str
     name: str
     like: AxisValue
     change: Change
@@ -98,24 +97,28 @@ def axis_values(files: Data) -> Iterator[AxisValue]:
                     yield AxisValue(family=family, axis=axis, name=name, node=node)
 
 
-def with_value(files: Data, new: NewValue, known: Known) -> Proposed:
-    """``files`` with the value ``new``, whose targets are judged and locked."""
-    like, before, matrix = new.like, parse_files(files).targets, MatrixText(files)
-    value = f"{new.name}: {_flow(like.node, new.change, ())}"
+def with_value(files: Data, what: str, value: Callable[[Data], NewValue], known: Known) -> Proposed:
+    """``files`` with the ``value`` made for them, whose targets are judged and locked.
+
+    ``what`` names it for users. A MatrixError becomes the problem of the proposal.
+    """
     try:
-        for where, lines in new.also:
-            matrix.add(where, lines)
-        matrix.add(("families", like.family, "axes", like.axis), (value,))
+        new = value(files)
+        like, before, matrix = new.like, parse_files(files).targets, MatrixText(files)
+        what = f"{what}, as {like.name} of family {like.family}"
+        lines = (f"{new.name}: {_flow(like.node, new.change, ())}",)
+        for where, entry in (*new.also, (("families", like.family, "axes", like.axis), lines)):
+            matrix.add(where, entry)
         after = judged(matrix.files, known.compat).targets
         if any(_content(after.get(name)) != _content(old) for name, old in before.items()):
             problem = "matrix.yaml cannot be changed by program: other targets would change, too."
-            return Proposed(what=new.what, files=files, problem=problem)
+            return Proposed(what=f"{what}.", files=files, problem=problem)
         added = [target for target in after.values() if target.id not in before]
         locks = {path: text for target in added for path, text in known.lock(target).items()}
     except MatrixError as error:
-        return Proposed(what=new.what, files=files, problem=str(error))
+        return Proposed(what=f"{what}.", files=files, problem=str(error))
     targets = tuple(target.id for target in added)
-    return Proposed(what=new.what, files=matrix.files, targets=targets, locks=locks)
+    return Proposed(what=f"{what}.", files=matrix.files, targets=targets, locks=locks)
 
 
 def judged(files: Data, compat: Compat) -> Matrix:

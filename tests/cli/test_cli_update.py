@@ -186,14 +186,6 @@ def test_a_matrix_that_cannot_be_written(installed: Checkout, index: Index) -> N
     assert installed.state() == before
 
 
-def test_help_says_what_it_does(original: Checkout) -> None:
-    done = original.run("update", "--help")
-    done.accepted()
-    text = " ".join(done.out.split())
-    for said in ("Asks the package index for torch, torch_npu, DeepSpeed,", "--check", "code 4"):
-        assert said in text
-
-
 def test_matrix_yaml_that_changes_during_the_questions_is_kept(
     checkout: Checkout, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:

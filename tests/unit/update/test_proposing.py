@@ -82,19 +82,6 @@ def test_each_kind_is_proposed_without_the_others(project: Project, tmp_path: Pa
     assert not any("on CANN" in what for what in whats[Kind.APPLICATIONS])
 
 
-def test_a_target_that_cannot_be_locked_is_left_out(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def lock(_project: Project, target: Target, *_: object) -> str:
-        raise MatrixError(f"the requirements of {target.id} cannot be satisfied.")
-
-    monkeypatch.setattr(proposing, "lock_target", lock)
-    found = found_in(project)
-    assert found.files == {}
-    reasons = [each.problem for each in found.proposed]
-    assert f"the requirements of {NEW} cannot be satisfied." in reasons
-
-
 def test_an_index_that_cannot_be_read_ends_it(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,7 +195,7 @@ def test_both_tables_of_october_bring_all_their_pairs_judged_and_locked_in_one_r
     assert (again.rows, again.proposed, again.files) == ((), (), {})
 
 
-def test_what_cannot_be_locked_is_asked_once_and_the_others_stay(
+def test_targets_that_cannot_be_locked_are_left_out(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
@@ -216,16 +203,17 @@ def test_what_cannot_be_locked_is_asked_once_and_the_others_stay(
     def lock(_project: Project, target: Target, *_: object) -> str:
         asked.append(target.id)
         if target.torch == "2.9.0":
-            raise MatrixError("torch wants another world.")
+            raise MatrixError(f"the requirements of {target.id} cannot be satisfied.")
         return f"# the lock of {target.id}\n"
 
-    versions = [*VERSIONS, "2.10.0.post7"]
-    monkeypatch.setattr(proposing, "ask", lambda *_: answers("torch_npu", versions))
     monkeypatch.setattr(proposing, "lock_target", lock)
-    found = found_in(project)
-    targets = [name for each in found.proposed for name in each.targets]
+    new = found_in(project)
+    targets = [name for proposal in new.proposed for name in proposal.targets]
     assert "py311-torch2100-cann920" in targets
     assert NEW not in targets
+    problems = [proposal.problem for proposal in new.proposed]
+    assert f"the requirements of {NEW} cannot be satisfied." in problems
     assert len(asked) == len({*asked})
-    locked = {path.parent.name for path in found.files if path.name == "requirements.lock"}
+    locked = {path.parent.name for path in new.files if path.name == "requirements.lock"}
     assert locked == {*targets}
+    assert NEW.partition("-")[2] not in new.files[project.matrix_file]
