@@ -153,11 +153,11 @@ def proposals(
         pairs = (f"    torch_npu {r.torch_npu} for CANN {r.cann} {r.app}".rstrip() for r in rows)
         blocks.append(["The table has rows that compat.yaml lacks:", *pairs])
     for proposal in proposed:
-        result = proposal.problem or "With --write these targets are added."
+        results = ["With --write these targets are added."]
         if proposal.problem:
-            result += " Nothing is written for it."
+            results = [*proposal.problem.splitlines(), "Nothing is written for it."]
         targets = (f"    {target}" for target in proposal.targets)
-        blocks.append([proposal.what, *targets, f"  -> {result}"])
+        blocks.append([proposal.what, *targets, *(f"  -> {result}" for result in results)])
     for end in ended:
         targets = (f"    {target}" for target in end.targets)
         parts = (f"  -> {part}" for part in end.parts)

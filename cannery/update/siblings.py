@@ -28,12 +28,16 @@ Change = Callable[[tuple[str, ...], str], str]
 
 @dataclass(frozen=True, kw_only=True)
 class AxisValue:
-    """A value of an axis that is written out, not taken from an anchor."""
+    """A value of an axis that is written out, not taken from an anchor.
+
+    ``excluded`` are the combinations with it that its family excludes.
+    """
 
     family: str
     axis: str
     name: str
     node: yaml.MappingNode
+    excluded: tuple[yaml.Node, ...]
 
     def keys(self) -> set[str]:
         return {name for name, _, _ in _pairs(self.node)}
@@ -89,12 +93,20 @@ def axis_values(files: Data) -> Iterator[AxisValue]:
     root = yaml.compose(files[MATRIX], Loader=yaml.CSafeLoader)
     families = next((value for name, _, value in _pairs(root) if name == "families"), None)
     for family, _, below in _pairs(families):
-        axes = next((value for name, _, value in _pairs(below) if name == "axes"), None)
-        for axis, _, values in _pairs(axes):
+        parts = {name: node for name, _, node in _pairs(below)}
+        rules = parts["exclude"].value if "exclude" in parts else []
+        for axis, _, values in _pairs(parts.get("axes")):
             for name, key, node in _pairs(values):
                 is_alias = node.start_mark.index < key.start_mark.index
                 if isinstance(node, yaml.MappingNode) and not is_alias:
-                    yield AxisValue(family=family, axis=axis, name=name, node=node)
+                    excluded = tuple(
+                        rule
+                        for rule in rules
+                        if any((axis, name) == (k, v.value) for k, _, v in _pairs(rule))
+                    )
+                    yield AxisValue(
+                        family=family, axis=axis, name=name, node=node, excluded=excluded
+                    )
 
 
 def with_value(files: Data, what: str, value: Callable[[Data], NewValue], known: Known) -> Proposed:
@@ -106,9 +118,17 @@ def with_value(files: Data, what: str, value: Callable[[Data], NewValue], known:
         new = value(files)
         like, before, matrix = new.like, parse_files(files).targets, MatrixText(files)
         what = f"{what}, as {like.name} of family {like.family}"
-        lines = (f"{new.name}: {_flow(like.node, new.change, ())}",)
-        for where, entry in (*new.also, (("families", like.family, "axes", like.axis), lines)):
-            matrix.add(where, entry)
+        for where, lines in new.also:
+            matrix.add(where, lines)
+        family = ("families", like.family)
+        value_line = f"{new.name}: {_flow(like.node, new.change, ())}"
+        matrix.add((*family, "axes", like.axis), (value_line,))
+        if like.excluded:
+            names = {like.axis: new.name}
+            rules = [
+                _flow(rule, lambda p, text: names.get(p[0], text), ()) for rule in like.excluded
+            ]
+            matrix.add((*family, "exclude"), rules)
         after = judged(matrix.files, known.compat).targets
         if any(_content(after.get(name)) != _content(old) for name, old in before.items()):
             problem = "matrix.yaml cannot be changed by program: other targets would change, too."

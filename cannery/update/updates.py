@@ -175,21 +175,17 @@ def _missing_rows(
         new = [version for version in offered if version.release == release]
         dotted = ".".join(map(str, release))
         than = "compat.yaml has no row for this series"
+        same_minor = [known for known in newest if known[:2] == release[:2]]
         if last := newest.get(release):
             new = [version for version in new if version > last]
             than = f"newer than {last}, the last {dotted} that is known here"
-        # A series between known ones has been left out by whoever made the table.
-        elif any(release < known for known in _of_minor(release, newest)):
+        elif any(release < known for known in same_minor or newest):
+            # The makers left out a series between known ones.
             continue
         names = list(dict.fromkeys(users.get(release, ())))
         if new and (names or is_whole(uses, chosen)):
             what = f"torch_npu {', '.join(map(str, new))}: {than}."
             yield UpdateNotice(what=what, change=_ROW_NEEDED, targets=tuple(names))
-
-
-def _of_minor(release: Release, known: Collection[Release]) -> Collection[Release]:
-    """Those of ``known`` with the minor of ``release``; all of them if there is none."""
-    return [other for other in known if other[:2] == release[:2]] or known
 
 
 def _torch_alone(uses: Sequence[Use], compat: Compat, answers: Answers) -> Iterator[UpdateNotice]:

@@ -73,6 +73,27 @@ def test_nothing_is_written_if_a_target_is_refused(python: str, reason: str) -> 
     assert reason in found.problem
 
 
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "exclude: [\n      {python: py39, pair: torch280-cann900}]\n",
+        "exclude:\n      - {python: py39, pair: torch280-cann900}\n",
+    ],
+)
+def test_a_value_is_excluded_from_what_its_sibling_is(rules: str) -> None:
+    py311 = "        py311: {base: debian-12, python: cpython-3.11.2}\n"
+    common = "    common: {platform: linux/arm64}\n"
+    text = edited(py311, f"{py311}        py39: {{base: debian-11, python: cpython-3.9.2}}\n", TEXT)
+    text = edited(common, f"{common}    {rules}", text)
+    [found] = proposals(text)
+    assert found.targets == ("py311-torch290-cann910",)
+    assert "{python: py39, pair: torch290-cann910}" in found.files["matrix.yaml"]
+    assert {*matrix_of(found.files["matrix.yaml"]).targets} == {
+        *matrix_of(text).targets,
+        *found.targets,
+    }
+
+
 def test_the_newest_of_each_series_of_cann_is_proposed() -> None:
     [row] = facts(NEW).pairings
     canns = ["9.1.0", "9.1.1", "9.2.0"]
