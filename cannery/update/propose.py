@@ -79,11 +79,13 @@ def propose(
 
 def target_id(python: str, torch: str, cann: str, chip: str) -> str:
     """An id in the style of the others: py39-torch231-cann8t39, py310-torch271-cann83rc1-a3."""
-    short = re.sub(r"\.0\.(?=RC|T)", "", cann)
-    parts = [f"py{python}", f"torch{torch}", f"cann{short}"]
-    if chip != USUAL_CHIP:
-        parts.append(chip)
-    return "-".join(re.sub(r"[^a-z0-9]", "", part.lower()) for part in parts)
+    parts = [f"py{short(python)}", f"torch{short(torch)}", f"cann{short(cann)}"]
+    return "-".join([*parts, *([] if chip == USUAL_CHIP else [short(chip)])])
+
+
+def short(version: str) -> str:
+    """A version as names of targets have it: 231, 8t39, 83rc1."""
+    return re.sub(r"[^a-z0-9]", "", re.sub(r"\.0\.(?=RC|T)", "", version).lower())
 
 
 def _python(

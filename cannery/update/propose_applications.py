@@ -20,6 +20,7 @@ from cannery.lock.index_questions import Answers, Question, runtime_of
 from cannery.matrix.files import Data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.text import MatrixText
+from cannery.update.propose import short
 from cannery.update.siblings import AxisValue, Known, NewValue, Proposed, axis_values, with_value
 
 _ANCHOR = re.compile(r"(?<=[\s\[{,])&[\w-]+ ")
@@ -115,8 +116,7 @@ def _value(files: Data, like: AxisValue | None, application: Application, versio
         lines.append(changed if key.startswith("#") else _ANCHOR.sub("", changed))
     has_it = new_name in matrix.keys("applications")
     also = [] if has_it else [(("applications",), tuple(lines))]
-    digits, new_digits = (re.sub(r"[^a-z0-9]", "", text) for text in (old, new))
-    head, match, tail = like.name.rpartition(digits)
+    head, match, tail = like.name.rpartition(short(old))
     # As llamafactory096.
-    name = f"{head}{new_digits}{tail}" if match else f"{like.name}-{new_digits}"
+    name = f"{head}{short(new)}{tail}" if match else f"{like.name}-{short(new)}"
     return NewValue(name=name, like=like, change=change, also=also)

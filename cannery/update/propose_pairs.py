@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from enum import StrEnum
 from functools import partial
@@ -20,7 +19,7 @@ from cannery.matrix.files import Data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.text import Entry, MatrixText
 from cannery.update.choice import NewOptions
-from cannery.update.propose import cann_of
+from cannery.update.propose import cann_of, short
 from cannery.update.siblings import AxisValue, Known, NewValue, Proposed, axis_values, with_value
 
 _KEYS = {"summary", "cann", "chip", "torch", "torch_npu", *EXTRAS}
@@ -138,14 +137,10 @@ def _value(files: Data, row: Pairing, compat: Compat) -> NewValue:
         return new.get(key, text)
 
     # As torch290-cann911.
-    name = like.name.replace(f"torch{_short(old_torch)}", f"torch{_short(row.torch)}")
-    name = name.replace(f"cann{_short(old_cann)}", f"cann{_short(cann)}")
+    name = like.name.replace(f"torch{short(old_torch)}", f"torch{short(row.torch)}")
+    name = name.replace(f"cann{short(old_cann)}", f"cann{short(cann)}")
     also = [*also, *_torch_wheel(matrix, old_torch, row.torch)]
     return NewValue(name=name, like=like, change=change, also=also)
-
-
-def _short(version: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", re.sub(r"\.0\.(?=RC|T)", "", version).lower())
 
 
 def _torch_wheel(matrix: MatrixText, old: str, new: str) -> list[Entry]:

@@ -98,15 +98,13 @@ def axis_values(files: Data) -> Iterator[AxisValue]:
         for axis, _, values in _pairs(parts.get("axes")):
             for name, key, node in _pairs(values):
                 is_alias = node.start_mark.index < key.start_mark.index
-                if isinstance(node, yaml.MappingNode) and not is_alias:
-                    excluded = tuple(
-                        rule
-                        for rule in rules
-                        if any((axis, name) == (k, v.value) for k, _, v in _pairs(rule))
-                    )
-                    yield AxisValue(
-                        family=family, axis=axis, name=name, node=node, excluded=excluded
-                    )
+                if not isinstance(node, yaml.MappingNode) or is_alias:
+                    continue
+                place = (axis, name)
+                with_it = (r for r in rules if place in ((k, v.value) for k, _, v in _pairs(r)))
+                yield AxisValue(
+                    family=family, axis=axis, name=name, node=node, excluded=(*with_it,)
+                )
 
 
 def with_value(files: Data, what: str, value: Callable[[Data], NewValue], known: Known) -> Proposed:
@@ -130,10 +128,11 @@ def with_value(files: Data, what: str, value: Callable[[Data], NewValue], known:
             ]
             matrix.add((*family, "exclude"), rules)
         after = judged(matrix.files, known.compat).targets
-        if any(_content(after.get(name)) != _content(old) for name, old in before.items()):
-            problem = "matrix.yaml cannot be changed by program: other targets would change, too."
-            return Proposed(what=f"{what}.", files=files, problem=problem)
         added = [target for target in after.values() if target.id not in before]
+        is_same = all(_content(after.get(name)) == _content(old) for name, old in before.items())
+        if not (added and is_same):
+            problem = "matrix.yaml cannot be changed by program: write the new target by hand."
+            return Proposed(what=f"{what}.", files=files, problem=problem)
         locks = {path: text for target in added for path, text in known.lock(target).items()}
     except MatrixError as error:
         return Proposed(what=f"{what}.", files=files, problem=str(error))
