@@ -78,7 +78,7 @@ def _with_images(files: Data, images: Mapping[str, str]) -> Data:
         MatrixError: a value is not written as it is read.
     """
     problems = {name: Problems(name) for name in files if name != FACTS}
-    tops = [Section(compose(files[name], name), name, each) for name, each in problems.items()]
+    tops = [Section(compose(files[name], name), name, place) for name, place in problems.items()]
     changes: dict[str, list[VersionChange]] = {}
     for base, image in images.items():
         nodes = (top.at(("bases", base, "image")) for top in tops)

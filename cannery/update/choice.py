@@ -91,7 +91,7 @@ def with_whole_versions(options: Options, compat: Compat, matrix: MatrixText) ->
     ]
     if len(tried) == 1:
         return tried[0]
-    return next((each for each in tried if _fitting(each, compat, matrix)), tried[0])
+    return next((other for other in tried if _fitting(other, compat, matrix)), tried[0])
 
 
 def _of_series(text: str, versions: Iterable[str]) -> list[str]:

@@ -113,7 +113,7 @@ def _python(
                 f"    origin: {_ARCHIVES}/{archive.release}",
             )
             return name, base, [(("pythons",), lines)]
-    known = ", ".join(each.version for each in archives if options.machine in each.sha256)
+    known = ", ".join(a.version for a in archives if options.machine in a.sha256)
     raise MatrixError(
         Problem(
             what=f"no python-build-standalone archive of Python {options.python} is known with a "
@@ -228,7 +228,7 @@ class _Names:
         elif not self._is_usual("nnal", chip):
             lines += ["  nnal:", *(f"  {line}" for line in self._file("nnal"))]
         if not self.matrix.items("cann_layouts", self.layout, "requirements"):
-            lines += ["  requirements:", *(f"    - {each}" for each in self.compat.cann_python)]
+            lines += ["  requirements:", *(f"    - {name}" for name in self.compat.cann_python)]
         return tuple(lines)
 
     def _is_usual(self, component: str, chip: str) -> bool:

@@ -81,7 +81,8 @@ def propose(
     proposed = [*propose_pairs(files, matrix, known, today, kinds)]
     files = proposed[-1].files if proposed else files
     if Kind.APPLICATIONS in kinds:
-        answers = ask(application_questions(matrix), source)
+        asked = application_questions(matrix)
+        answers = ask(asked, source) if asked else {}
         proposed += propose_applications(files, matrix, known, answers)
         files = proposed[-1].files if proposed else files
     after |= {project.root / name: text for name, text in files.items()}

@@ -50,8 +50,8 @@ def proposed(text: str = TEXT, **options: object) -> tuple[str, str]:
 
 
 def releases(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.load(text, Loader=yaml.BaseLoader)["cann"]
-    return found
+    result: dict[str, Any] = yaml.load(text, Loader=yaml.BaseLoader)["cann"]
+    return result
 
 
 def test_a_new_release_lists_its_chips_only() -> None:

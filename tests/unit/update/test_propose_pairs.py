@@ -37,21 +37,21 @@ def proposals(
 
 
 def test_a_newer_pair_stands_beside_the_most_similar_one() -> None:
-    [found] = proposals()
-    assert found.what == (
+    [result] = proposals()
+    assert result.what == (
         f"PyTorch 2.9.0 with torch_npu {NEW} on CANN 9.1.0, as torch280-cann900 of family pairs."
     )
-    assert found.targets == ("py311-torch290-cann910",)
-    assert found.locks == {Path("py311-torch290-cann910"): NEW}
-    after = matrix_of(found.files["matrix.yaml"]).targets["py311-torch290-cann910"]
+    assert result.targets == ("py311-torch290-cann910",)
+    assert result.locks == {Path("py311-torch290-cann910"): NEW}
+    after = matrix_of(result.files["matrix.yaml"]).targets["py311-torch290-cann910"]
     assert (after.torch, after.torch_npu, after.cann.version) == ("2.9.0", NEW, "9.1.0")
     assert after.extras == {"torchvision": "0.24.0"}
     assert after.summary == "PyTorch 2.9.0 on CANN 9.1.0"
 
 
 def test_what_was_there_stays_as_it_was() -> None:
-    [found] = proposals()
-    assert removed(TEXT, found.files["matrix.yaml"]) == []
+    [result] = proposals()
+    assert removed(TEXT, result.files["matrix.yaml"]) == []
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_nothing_is_written_if_a_target_is_refused(python: str, reason: str) -> 
     py311 = "        py311: {base: debian-12, python: cpython-3.11.2}\n"
     text = edited(py311, f"{py311}        {python}\n", TEXT) if python else TEXT
     text = text.replace("{python}-torch280-cann900", "{python}-older")
-    [found] = proposals(text, lock=lock)
-    assert (found.targets, found.locks, found.files) == ((), {}, {"matrix.yaml": text})
-    assert reason in found.problem
+    [result] = proposals(text, lock=lock)
+    assert (result.targets, result.locks, result.files) == ((), {}, {"matrix.yaml": text})
+    assert reason in result.problem
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_a_value_is_excluded_from_what_its_sibling_is(rules: str) -> None:
     common = "    common: {platform: linux/arm64}\n"
     text = edited(py311, f"{py311}        py39: {{base: debian-11, python: cpython-3.9.2}}\n", TEXT)
     text = edited(common, f"{common}    {rules}", text)
-    [found] = proposals(text)
-    assert found.targets == ("py311-torch290-cann910",)
-    assert "{python: py39, pair: torch290-cann910}" in found.files["matrix.yaml"]
-    assert {*matrix_of(found.files["matrix.yaml"]).targets} == {
+    [result] = proposals(text)
+    assert result.targets == ("py311-torch290-cann910",)
+    assert "{python: py39, pair: torch290-cann910}" in result.files["matrix.yaml"]
+    assert {*matrix_of(result.files["matrix.yaml"]).targets} == {
         *matrix_of(text).targets,
-        *found.targets,
+        *result.targets,
     }
 
 
@@ -98,8 +98,8 @@ def test_the_newest_of_each_series_of_cann_is_proposed() -> None:
     [row] = facts(NEW).pairings
     canns = ["9.1.0", "9.1.1", "9.2.0"]
     rows = [replace(row, cann=CannVersion.parse(cann)) for cann in canns]
-    found = proposals(compat=replace(facts(OLD), pairings=(*facts(OLD).pairings, *rows)))
-    assert [each.what.partition(", as")[0].split()[-1] for each in found] == ["9.1.1", "9.2.0"]
+    result = proposals(compat=replace(facts(OLD), pairings=(*facts(OLD).pairings, *rows)))
+    assert [each.what.partition(", as")[0].split()[-1] for each in result] == ["9.1.1", "9.2.0"]
 
 
 @pytest.mark.parametrize(("today", "count"), [("2026-10-15", 1), ("2026-10-16", 0)])
@@ -120,13 +120,13 @@ def test_a_matrix_that_cannot_be_edited_is_left_alone() -> None:
     cann = "&cann {toolkit: 9.0.0, kernels: 9.0.0, nnal: 9.0.0, chip: 910b}"
     pair = f"{{summary: one, cann: {cann}, torch: 2.8.0, torch_npu: {OLD}}}"
     text = edited(block, f"      pair: {{torch280-cann900: {pair}}}\n", TEXT)
-    [found] = proposals(text)
-    assert found.files["matrix.yaml"] == text
-    assert "it is not an indented mapping" in found.problem
+    [result] = proposals(text)
+    assert result.files["matrix.yaml"] == text
+    assert "it is not an indented mapping" in result.problem
 
 
 def test_without_a_family_of_pairs_it_is_left_to_people() -> None:
     text = TEXT.replace("          torchvision: 0.23.0\n", "          deepspeed: 0.18.4\n")
-    [found] = proposals(text)
-    assert found.files["matrix.yaml"] == text
-    assert "'build.py new' adds a single target" in found.problem
+    [result] = proposals(text)
+    assert result.files["matrix.yaml"] == text
+    assert "'build.py new' adds a single target" in result.problem
