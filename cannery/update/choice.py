@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from packaging.version import Version
 
 from cannery.common.cann_version import CannVersion
-from cannery.common.errors import MatrixError, Problem, UsageError
+from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean
 from cannery.common.model import USUAL_CHIP
 from cannery.compat.extension_rules import apex_fits, deepspeed_fits
 from cannery.compat.facts import Compat
@@ -220,6 +220,8 @@ def _nothing_fits(options: NewOptions, compat: Compat, matrix: MatrixText) -> Ma
     if options.apex and _fitting(replace(options, apex=False), compat, matrix):
         hints.append("without --apex")
     fixes = [f"Known: {'; or '.join(hints)}."] if hints else []
+    if not hints and options.torch not in {"", *values["torch"]}:
+        fixes.append(did_you_mean(options.torch, values["torch"]))
     of_deepspeed = [
         row for row in compat.deepspeed if deepspeed and row.version.contains(deepspeed)
     ]
