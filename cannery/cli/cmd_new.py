@@ -6,23 +6,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from cannery.cli.command import Command, Given
 from cannery.cli.common import read
 from cannery.common import console
-from cannery.common.errors import MatrixError, Problem, file_error
 from cannery.common.files import write_files
 from cannery.common.model import MACHINE_OF, USUAL_CHIP, Target, chip_named
 from cannery.common.option import OptionSet, flag, matching, option
-from cannery.compat import Compat
 from cannery.compat.archives import load_archives
-from cannery.matrix.files import MATRIX, Data
 from cannery.matrix.project import Project
-from cannery.matrix.schema import load_matrix, parse_files
+from cannery.matrix.schema import load_matrix
 from cannery.matrix.text import MatrixText
 from cannery.update.choice import Choice, NewOptions, choose, with_whole_versions
 from cannery.update.propose import Proposal, propose, target_id
+from cannery.update.siblings import judged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,27 +105,28 @@ def run(given: Given, project: Project) -> int:
 
 def _add(options: TypedNewOptions, project: Project) -> None:
     targets = load_matrix(project.matrix_file).targets
-    before = {**project.files(), MATRIX: _read(project.matrix_file)}
-    compat = project.compat()
+    before, compat = project.files(), project.compat()
     matrix = MatrixText(before)
     options = with_whole_versions(options, compat, matrix)
     choice = choose(options, compat, matrix)
-    if not options.id and (own := _existing(options, choice, targets)):
-        print(f"you have it: {own.id} ({own.summary})")
-        if own.torch_npu != (newer := choice.combination.torch_npu):
-            console.say(f"it has torch_npu {own.torch_npu}, and {newer} is the newest for it")
-        console.say(f"build it: python build.py build {own.id}; or add another one with --id NAME")
+    if not options.id and (existing := _existing(options, choice, targets)):
+        name, torch_npu = existing.id, existing.torch_npu
+        print(f"you have it: {name} ({existing.summary})")
+        if torch_npu != (newer := choice.combination.torch_npu):
+            console.say(f"it has torch_npu {torch_npu}, and {newer} is the newest for it")
+        console.say(f"build it: python build.py build {name}; or add another one with --id NAME")
         return
     proposal = propose(options, compat, matrix, load_archives(), targets)
-    after = _added(before, proposal)
-    _require_valid(after, compat)
+    for where, lines in proposal.entries:
+        matrix.add(where, lines)
+    judged(matrix.files, compat)
     for line in proposal.notes:
         console.say(line)
     if not options.write:
         print(_shown(proposal), end="")
         console.say("nothing was written; add --write to put this into matrix.yaml")
         return
-    changed = {name: text for name, text in after.items() if text != before[name]}
+    changed = {name: text for name, text in matrix.files.items() if text != before[name]}
     write_files({project.root / name: text for name, text in changed.items()})
     console.say(f"added {proposal.id} to {' and '.join(changed)}")
     console.say(f"now run: python build.py sync, and then: python build.py build {proposal.id}")
@@ -141,52 +139,21 @@ def _existing(
 
     One with the DeepSpeed that would be added goes first; any has what was asked for by name.
     """
-    found = choice.combination
+    known = choice.combination
     same = [
-        each
-        for each in targets.values()
-        if (each.python.minor, each.torch, each.torch_npu, each.chip, each.platform)
-        == (found.python, found.torch, found.torch_npu, options.chip, options.platform)
-        and options.python in (each.python.minor, each.python.version)
-        and each.cann.version in (options.cann, str(found.cann))
-        and not (each.application or each.requirements or each.without_compiler)
-        and bool(each.apex) >= options.apex
-        and (not options.deepspeed or each.deepspeed == choice.deepspeed)
+        target
+        for target in targets.values()
+        if (target.python.minor, target.torch, target.torch_npu, target.chip, target.platform)
+        == (known.python, known.torch, known.torch_npu, options.chip, options.platform)
+        and options.python in (target.python.minor, target.python.version)
+        and target.cann.version in (options.cann, str(known.cann))
+        and not (target.application or target.requirements or target.without_compiler)
+        and bool(target.apex) >= options.apex
+        and (not options.deepspeed or target.deepspeed == choice.deepspeed)
     ]
-    cann = options.cann or str(found.cann)
-    same_id = targets.get(target_id(options.minor, found.torch, cann, options.chip))
-    return min(same, key=lambda each: each.deepspeed != choice.deepspeed, default=same_id)
-
-
-def _read(path: Path) -> str:
-    """The text as it is, with whatever ends its lines."""
-    try:
-        return path.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise file_error("read", path, error) from error
-
-
-def _added(files: Data, proposal: Proposal) -> Data:
-    matrix = MatrixText(files)
-    for where, lines in proposal.entries:
-        matrix.add(where, lines)
-    return matrix.files
-
-
-def _require_valid(files: Data, compat: Compat) -> None:
-    """Read ``files`` as a matrix and judge it.
-
-    Raises:
-        MatrixError: it is refused. Its lines are those of no file, so none is named.
-    """
-    try:
-        parse_files(files, compat)
-    except MatrixError as error:
-        refused = [
-            Problem(what=f"the proposed target is refused: {each.what}", fix=each.fix)
-            for each in error.problems
-        ]
-        raise MatrixError(refused) from error
+    cann = options.cann or str(known.cann)
+    same_id = targets.get(target_id(options.minor, known.torch, cann, options.chip))
+    return min(same, key=lambda target: target.deepspeed != choice.deepspeed, default=same_id)
 
 
 def _shown(proposal: Proposal) -> str:

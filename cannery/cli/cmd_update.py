@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import os
-import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -15,6 +14,7 @@ from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read
 from cannery.common import console
 from cannery.common.clock import now
+from cannery.common.columns import fold
 from cannery.common.errors import MatrixError, OutOfSyncError, Problem, counted
 from cannery.common.files import read_text
 from cannery.common.option import flag, option
@@ -30,7 +30,7 @@ from cannery.options import CA, INDEX_URL, TargetOptions
 from cannery.update.base_updates import update_bases
 from cannery.update.propose_pairs import Kind
 from cannery.update.proposing import proposals, propose
-from cannery.update.updates import UpdateNotice, compare
+from cannery.update.updates import compare
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,14 +120,17 @@ def run(given: Given, project: Project) -> int:
         (_update_packages if options.packages else _propose)(project, options, source)
         return 0
     matrix = project.matrix()
-    chosen = [each.id for each in select(matrix, options.targets, options.where)]
+    chosen = [target.id for target in select(matrix, options.targets, options.where)]
     compat = project.compat()
     text = read_text(project.matrix_file)
     uses = find_uses(text, matrix, KEYS)
     news = compare(uses, chosen, compat, ask(questions(uses, chosen, compat), source))
-    for change, group in groupby(news, key=lambda each: each.change):
-        print(_shown(change, group))
-    count = sum(not each.remark for each in news)
+    for change, group in groupby(news, key=lambda notice: notice.change):
+        lines = []
+        for notice in group:
+            lines += [notice.what, *(f"    {name}" for name in notice.targets)]
+        print(*fold([*lines, f"  -> {change}", ""], _WIDTH), sep="\n")
+    count = sum(not notice.remark for notice in news)
     if not count:
         console.say("the package index has nothing newer that calls for a change")
         return 0
@@ -135,9 +138,8 @@ def run(given: Given, project: Project) -> int:
         things = "1 thing is" if count == 1 else f"{count} things are"
         what = f"{things} newer than matrix.yaml and compat.yaml."
         raise OutOfSyncError(Problem(what=what, fix="What to do is said with each."))
-    moves = [
-        move for each in news if options.deepspeed or not each.on_request for move in each.moves
-    ]
+    wanted = [notice for notice in news if options.deepspeed or not notice.on_request]
+    moves = [move for notice in wanted for move in notice.moves]
     if not moves:
         console.say("there is nothing in it that --write would put into matrix.yaml")
     elif not options.write:
@@ -148,37 +150,27 @@ def run(given: Given, project: Project) -> int:
 
 
 def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> None:
-    """Print proposals of whole targets; with --write add them.
-
-    Raises:
-        OutOfSyncError: with --check, there are some.
-        MatrixError, EngineError, FileError: as ``propose``; then no file has changed.
-    """
+    """Print proposals of whole targets; with --write add them."""
     kinds = (Kind(options.kind),) if options.kind else (*Kind,)
-    found = propose(project, source, options.table, now()[:10], kinds)
-    if text := proposals(found.rows, found.proposed, found.ended):
+    new = propose(project, source, options.table, now()[:10], kinds)
+    if text := proposals(new.rows, new.proposed, new.ended):
         print(text)
-    targets = [name for each in found.proposed for name in each.addition.targets]
-    said = f"{counted(len(targets), 'new target')}, {counted(len(found.rows), 'new row')}"
-    if options.check and (found.rows or found.proposed):
-        what = f"matrix.yaml and compat.yaml lack {said}."
+    targets = [name for proposal in new.proposed for name in proposal.targets]
+    summary = f"{counted(len(targets), 'new target')}, {counted(len(new.rows), 'new row')}"
+    if options.check and (new.rows or new.proposed):
+        what = f"matrix.yaml and compat.yaml lack {summary}."
         raise OutOfSyncError(Problem(what=what, fix="What to do is said with each."))
-    if not found.files:
+    if not new.files:
         console.say("there is nothing new that --write would add")
     elif not options.write:
-        console.say(f"{said}; nothing was written; add --write to add them")
+        console.say(f"{summary}; nothing was written; add --write to add them")
     else:
-        project.replace(found.files, found.before)
-        console.say(f"{said} added, with locks; now run: python build.py sync")
+        project.replace(new.files, new.before)
+        console.say(f"{summary} added, with locks; now run: python build.py sync")
 
 
 def _update_packages(project: Project, options: UpdateOptions, source: PackageIndex) -> None:
-    """Compare what apt resolves with what is recorded; with --write record it.
-
-    Raises:
-        OutOfSyncError: with --check, something differs.
-        CanneryError: as ``update_packages``.
-    """
+    """Compare what apt resolves with what is recorded; with --write record it."""
     targets = select(project.matrix(), options.targets, options.where)
     count = update_packages(project, targets, source, write=options.write)
     if not count:
@@ -194,30 +186,21 @@ def _update_packages(project: Project, options: UpdateOptions, source: PackageIn
 
 
 def _source(options: UpdateOptions) -> PackageIndex:
-    """The index and the certificates that pip would not take by itself.
-
-    Raises:
-        UsageError: the file with the certificates does not exist.
-    """
+    """The index and the certificates that pip would not take by itself."""
     source = package_index(existing(options.ca), options.index_url)
     named = options.ca or os.environ.get("SSL_CERT_FILE")
     return source if named else replace(source, ca=None)
 
 
 def _write(project: Project, text: str, matrix: Matrix, moves: Sequence[VersionChange]) -> None:
-    """Write ``moves`` into ``text``, the project's matrix.yaml, if that changes just what is meant.
-
-    Raises:
-        MatrixError: the result would be wrong; nothing is written.
-        FileError: it cannot be written.
-    """
+    """Write ``moves`` into ``text``, the project's matrix.yaml, if nothing else changes."""
     path, after = project.matrix_file, rewrite(text, moves)
-    compat = project.compat()
-    wanted = _versions(matrix)
+    wanted = {name: {**target.components} for name, target in matrix.targets.items()}
     for move in moves:
         for target in move.use.targets:
-            wanted[target.id] = {**wanted[target.id], move.use.key: move.version}
-    if _versions(parse_matrix(after, path.name, compat, project.files())) != wanted:
+            wanted[target.id][move.use.key] = move.version
+    changed = parse_matrix(after, path.name, project.compat(), project.files()).targets
+    if {name: target.components for name, target in changed.items()} != wanted:
         what = "matrix.yaml cannot be changed by program: more would change than the versions."
         raise MatrixError(Problem(what=what, fix="Write the versions there that are listed above."))
     project.replace({path: after}, {path: text})
@@ -225,27 +208,3 @@ def _write(project: Project, text: str, matrix: Matrix, moves: Sequence[VersionC
         where, old = move.use.where, move.use.version
         console.say(f"{where}: {move.use.key} {old} is now {move.version}")
     console.say("now run: python build.py sync")
-
-
-def _versions(matrix: Matrix) -> dict[str, Mapping[str, str]]:
-    return {name: target.components for name, target in matrix.targets.items()}
-
-
-def _shown(change: str, group: Iterable[UpdateNotice]) -> str:
-    """Everything from which ``change`` follows, each with its targets."""
-    lines = []
-    for news in group:
-        lines += _wrapped(news.what, "")
-        lines += [f"    {name}" for name in news.targets]
-    return "\n".join([*lines, *_wrapped(change, "  -> "), ""])
-
-
-def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=" " * len(indent) or "  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

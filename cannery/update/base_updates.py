@@ -32,74 +32,58 @@ def update_bases(project: Project, *, building: str, write: bool, ca: Path | Non
         MatrixError: matrix.yaml is wrong, or cannot be changed by program.
         FileError: a file cannot be read or written; then none has changed.
     """
-    images, found = {}, {}
-    for base, platforms in _unpinned(project.matrix(), f"linux/{building}").values():
-        references = (*base.mirrors, str(full_reference(base.image)))
-        found[base.name] = f"{base.image}@{digest_of_tag(references, sorted(platforms), ca)}"
-        images[base.image] = found[base.name]
-        print(f"{base.name}: {found[base.name]}")
-    if not found:
-        console.say("every base that a target uses has a digest")
-    else:
-        _change(project, found, images, write=write)
-
-
-def _unpinned(matrix: Matrix, building: str) -> dict[str, tuple[Base, set[str]]]:
-    """Name to each base without a digest, and to the platforms that builds here need it for."""
-    found: dict[str, tuple[Base, set[str]]] = {}
-    for target in matrix.targets.values():
-        for base, platform in ((target.base, target.platform), (target.build_base, building)):
+    unpinned: dict[str, tuple[Base, set[str]]] = {}
+    for target in project.matrix().targets.values():
+        for base, platform in (
+            (target.base, target.platform),
+            (target.build_base, f"linux/{building}"),
+        ):
             if not base.is_pinned:
-                found.setdefault(base.name, (base, set()))[1].add(platform)
-    return found
-
-
-def _change(
-    project: Project,
-    new: Mapping[str, str],
-    images: Mapping[str, str],
-    *,
-    write: bool,
-) -> None:
-    """With ``write`` give each base its ``new`` image, by the base's name.
-
-    ``images`` maps the references to the new ones; no others may change.
-    """
-    if not write:
+                unpinned.setdefault(base.name, (base, set()))[1].add(platform)
+    images = {}
+    for base, platforms in unpinned.values():
+        references = (*base.mirrors, str(full_reference(base.image)))
+        digest = digest_of_tag(references, sorted(platforms), ca)
+        images[base.name] = f"{base.image}@{digest}"
+        print(f"{base.name}: {images[base.name]}")
+    if not images:
+        console.say("every base that a target uses has a digest")
+    elif not write:
         console.say("nothing was written; add --write to put it into matrix.yaml")
-        return
-    before = project.files()
-    after = _with_bases(before, new)
-    wanted = {
-        name: [images.get(each, each) for each in found]
-        for name, found in _images(project.matrix()).items()
+    else:
+        before = project.files()
+        after = _with_images(before, images)
+        old, new = _images(parse_files(before)), _images(parse_files(after))
+        if new != {key: images.get(key[1], image) for key, image in old.items()}:
+            what = "matrix.yaml cannot be changed by program: more than the image would change."
+            fix = "Write each image there that is listed above."
+            raise MatrixError(Problem(what=what, fix=fix))
+        project.replace_named(after, before)
+        console.say("now run: python build.py render")
+
+
+def _images(matrix: Matrix) -> dict[tuple[str, str], str]:
+    """Target and base to the base's reference."""
+    return {
+        (name, base.name): base.image
+        for name, target in matrix.targets.items()
+        for base in (target.base, target.build_base)
     }
-    if _images(parse_files(after)) != wanted:
-        what = "matrix.yaml cannot be changed by program: more than the image would change."
-        raise MatrixError(Problem(what=what, fix="Write each image there that is listed above."))
-    project.replace_named(after, before)
-    console.say("now run: python build.py render")
 
 
-def _images(matrix: Matrix) -> dict[str, list[str]]:
-    """Target to the references of its bases, with their digests."""
-    targets = matrix.targets.items()
-    return {name: [each.base.image, each.build_base.image] for name, each in targets}
-
-
-def _with_bases(files: Data, new: Mapping[str, str]) -> Data:
-    """``files`` with the ``new`` image of each base by its name.
+def _with_images(files: Data, images: Mapping[str, str]) -> Data:
+    """``files`` with the new image of each base by its name.
 
     Raises:
         MatrixError: a value is not written as it is read.
     """
     problems = {name: Problems(name) for name in files if name != FACTS}
-    tops = [Section(compose(files[name], name), name, each) for name, each in problems.items()]
+    tops = [Section(compose(files[name], name), name, place) for name, place in problems.items()]
     changes: dict[str, list[VersionChange]] = {}
-    for base, value in new.items():
+    for base, image in images.items():
         nodes = (top.at(("bases", base, "image")) for top in tops)
         node = next(node for node in nodes if isinstance(node, yaml.ScalarNode))
         where = problems[MATRIX].span(node)
         use = Use(key="image", version=str(node.value), where=where, targets=())
-        changes.setdefault(where.file, []).append(VersionChange(use=use, version=value))
+        changes.setdefault(where.file, []).append(VersionChange(use=use, version=image))
     return {name: rewrite(text, changes.get(name, ())) for name, text in files.items()}

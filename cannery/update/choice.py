@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from cannery.common.cann import Layout
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean
 from cannery.common.model import USUAL_CHIP
@@ -50,10 +48,9 @@ Options = TypeVar("Options", bound=NewOptions)
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What a target is made from; ``notes`` are what the user should know of it."""
+    """What a target is made from; ``notes`` are for the user."""
 
     combination: Combination
-    layout: str
     deepspeed: str
     apex: str
     notes: tuple[str, ...]
@@ -69,24 +66,14 @@ def choose(options: NewOptions, compat: Compat, matrix: MatrixText) -> Choice:
     fits = _fitting(options, compat, matrix) or _compatible(options, compat, matrix)
     if not fits:
         raise _nothing_fits(options, compat, matrix)
-    layouts = {str(layout) for layout in Layout}
-    usable = [each for each in fits if layout_of(each.cann, compat) in layouts]
-    if not usable:
-        names = ", ".join(sorted({f"CANN {each.cann}" for each in fits}))
-        what = f"only {names} would fit, and this version of cannery does not know its layout."
-        raise MatrixError(Problem(what=what))
-    best = min(usable, key=_newest_first)
+    best = min(fits, key=_newest_first)
     notes = []
     if best.cann != best.row.cann:
         known = ", ".join(row.cited for row in compat.compatible if best.cann in row.cann)
         pair = f"torch_npu {best.torch_npu} is paired with CANN {best.row.cann}"
         notes.append(f"{pair}, and compatible with CANN {best.cann}: {known}")
-    if (newer := min(fits, key=_newest_first)) is not best:
-        what = f"CANN {newer.cann} is newer, but this version of cannery does not know its layout"
-        notes.append(what)
     return Choice(
         combination=best,
-        layout=layout_of(best.cann, compat),
         deepspeed=_deepspeed(options, best, compat),
         apex=_apex(matrix) if options.apex else "",
         notes=tuple(notes),
@@ -97,25 +84,20 @@ def with_whole_versions(options: Options, compat: Compat, matrix: MatrixText) ->
     """``options`` with the newest torch and CANN that fit in place of a series, as 2.10 and 9.1."""
     canns = {row.cann for row in compat.releases if not row.cann.is_preview}
     torches = {Version(row.torch) for row in compat.pairings}
-    tried = (
+    tried = [
         replace(options, cann=cann, torch=torch)
         for cann in _of_series(options.cann, map(str, sorted(canns, reverse=True)))
         for torch in _of_series(options.torch, map(str, sorted(torches, reverse=True)))
-    )
-    first = next(tried, options)
-    rest = (each for each in (first, *tried) if _fitting(each, compat, matrix))
-    return next(rest, first)
+    ]
+    if len(tried) == 1:
+        return tried[0]
+    return next((other for other in tried if _fitting(other, compat, matrix)), tried[0])
 
 
 def _of_series(text: str, versions: Iterable[str]) -> list[str]:
     """Those of ``versions`` that ``text`` is the series of; ``text`` itself where it is none."""
-    whole = [each for each in versions if re.fullmatch(r"[0-9]+\.[0-9]+", text)]
-    return [each for each in whole if each.startswith(f"{text}.")] or [text]
-
-
-def _wants_deepspeed(options: NewOptions) -> bool:
-    """Whether a version of DeepSpeed is asked for by name."""
-    return options.deepspeed not in ("", "none")
+    is_series = re.fullmatch(r"[0-9]+\.[0-9]+", text)
+    return [v for v in versions if is_series and v.startswith(f"{text}.")] or [text]
 
 
 def layout_of(cann: CannVersion, compat: Compat) -> str:
@@ -128,57 +110,47 @@ def _apex(matrix: MatrixText) -> str:
 
 
 def _deepspeed(options: NewOptions, choice: Combination, compat: Compat) -> str:
-    """The version that is asked for or else advised; "" for none."""
+    """The version that is asked for, or else the newest that a source advises for the torch."""
     if options.deepspeed:
-        return options.deepspeed if _wants_deepspeed(options) else ""
-    advised = {str(_only(row.version)) for row in compat.deepspeed if row.advised}
-    fitting = [
-        Version(version)
-        for version in advised
-        if _advised(version, choice, compat)
-        and deepspeed_fits(compat, version, choice.torch, choice.python)
-    ]
-    return str(max(fitting, default=""))
-
-
-def _advised(version: str, choice: Combination, compat: Compat) -> bool:
-    """Whether a source advises ``version`` for the torch and the Python of ``choice``."""
-    return any(
-        row.advised
-        and row.version.contains(version)
+        return options.deepspeed.removeprefix("none")
+    advised = [
+        version
+        for row in compat.deepspeed
+        if row.advised
         and (row.torch is None or row.torch.contains(choice.torch, prereleases=True))
         and (not row.pythons or choice.python in row.pythons)
-        for row in compat.deepspeed
-    )
+        for version in (max(Version(specifier.version) for specifier in row.version),)
+        if deepspeed_fits(compat, str(version), choice.torch, choice.python)
+    ]
+    return str(max(advised, default=""))
 
 
-def _only(versions: SpecifierSet) -> Version:
-    return max(Version(each.version) for each in versions)
-
-
-def _newest_first(each: Combination) -> tuple[Any, ...]:
+def _newest_first(combination: Combination) -> tuple[Any, ...]:
     """What Huawei pairs itself goes before what others have tried; then the newest."""
-    torch, torch_npu = Version(each.torch), Version(each.torch_npu)
+    torch_npu = Version(combination.torch_npu)
     return (
-        not each.row.is_makers,
-        [-part for part in each.cann.key],
-        [-part for part in torch.release],
-        each.row.rank,
+        not combination.row.is_makers,
+        [-part for part in combination.cann.key],
+        [-part for part in Version(combination.torch).release],
+        combination.row.rank,
         -1 if torch_npu.pre is None else 0,
         -(torch_npu.post or 0),
-        each.row.line,
+        combination.row.line,
     )
 
 
 def _fitting(options: NewOptions, compat: Compat, matrix: MatrixText) -> list[Combination]:
-    cann = _cann(options, matrix)
+    cann, apex = _cann(options, matrix), _apex(matrix)
+    deepspeed = options.deepspeed.removeprefix("none")
     return [
-        each
-        for each in combinations(compat, options.chip, previews=cann is not None)
-        if each.python == options.minor
-        and options.torch in ("", each.torch)
-        and cann in (None, each.cann)
-        and _with_extensions(each, options, compat, matrix)
+        known
+        for known in combinations(compat, options.chip, previews=cann is not None)
+        if known.python == options.minor
+        and options.torch in ("", known.torch)
+        and cann in (None, known.cann)
+        and layout_of(known.cann, compat)
+        and (not deepspeed or deepspeed_fits(compat, deepspeed, known.torch, known.python))
+        and (not options.apex or apex_fits(compat, apex, known.torch, known.python))
     ]
 
 
@@ -190,9 +162,9 @@ def _compatible(options: NewOptions, compat: Compat, matrix: MatrixText) -> list
         return []
     ranges = [row.cann for row in compat.compatible if cann in row.cann]
     return [
-        replace(each, cann=cann)
-        for each in _fitting(replace(options, cann=""), compat, matrix)
-        if each.row.is_makers and any(each.cann in known for known in ranges)
+        replace(known, cann=cann)
+        for known in _fitting(replace(options, cann=""), compat, matrix)
+        if known.row.is_makers and any(known.cann in releases for releases in ranges)
     ]
 
 
@@ -216,89 +188,50 @@ def _cann(options: NewOptions, matrix: MatrixText) -> CannVersion | None:
     return cann
 
 
-def _with_extensions(
-    each: Combination, options: NewOptions, compat: Compat, matrix: MatrixText
-) -> bool:
-    """Whether the DeepSpeed and the apex that are asked for are known to fit."""
-    if _wants_deepspeed(options) and not deepspeed_fits(
-        compat, options.deepspeed, each.torch, each.python
-    ):
-        return False
-    return not options.apex or apex_fits(compat, _apex(matrix), each.torch, each.python)
-
-
 def _nothing_fits(options: NewOptions, compat: Compat, matrix: MatrixText) -> MatrixError:
-    """Say which single option is in the way, with what would fit in its place."""
+    """Says which single option is in the way, with the values that would fit in its place."""
+    deepspeed = options.deepspeed.removeprefix("none")
     asked = {
         "python": options.minor,
         "torch": options.torch,
         "cann": options.cann,
         "chip": options.chip,
-        "deepspeed": options.deepspeed if _wants_deepspeed(options) else "",
+        "deepspeed": deepspeed,
         "apex": _apex(matrix) if options.apex else "",
     }
-    what = "no known combination has " + ", ".join(f"{k} {v}" for k, v in asked.items() if v) + "."
-    hints = [
-        hint
-        for option, others in _alternatives(options, compat).items()
-        if (hint := _hint(option, others, compat, matrix))
-    ]
-    fix = f"Known: {'; or '.join(hints)}." if hints else ""
-    torches = {row.torch for row in compat.pairings}
-    if not hints and options.torch not in torches:
-        fix = did_you_mean(options.torch, torches)
-    if refused := _refused(options, compat):
-        fix = f"{fix} {refused}".strip()
-    return MatrixError(Problem(what=what, fix=fix))
-
-
-def _alternatives(options: NewOptions, compat: Compat) -> dict[str, list[NewOptions]]:
-    """Option to the options with that one changed."""
-    pythons = {each for row in compat.pairings for each in row.pythons}
-    chips = {chip for row in compat.releases for chip in row.chips}
-    found = {
-        "--python": [replace(options, python=each) for each in pythons],
-        "--torch": [replace(options, torch="")] if options.torch else [],
-        "--cann": [replace(options, cann="")] if options.cann else [],
-        "--chip": [replace(options, chip=each) for each in chips],
-        "without --deepspeed": [replace(options, deepspeed="none")],
-        "without --apex": [replace(options, apex=False)],
+    rows = compat.pairings
+    values: dict[str, set[str]] = {
+        "python": {python for row in rows for python in row.pythons},
+        "torch": {row.torch for row in rows},
+        "cann": {str(row.cann) for row in rows if not row.cann.is_preview},
+        "chip": {chip for row in compat.releases for chip in row.chips},
     }
-    if not _wants_deepspeed(options):
-        del found["without --deepspeed"]
-    if not options.apex:
-        del found["without --apex"]
-    return found
-
-
-_READS: dict[str, Callable[[Combination, NewOptions], str]] = {
-    "--python": lambda each, _: each.python,
-    "--torch": lambda each, _: each.torch,
-    "--cann": lambda each, _: str(each.cann),
-    "--chip": lambda _, other: other.chip,
-}
-"""Option to how its value is read from what would fit."""
-
-
-def _hint(option: str, others: Iterable[NewOptions], compat: Compat, matrix: MatrixText) -> str:
-    """What to write for ``option`` so that something fits; "" if nothing does."""
-    pairs = [(each, other) for other in others for each in _fitting(other, compat, matrix)]
-    read = _READS.get(option)
-    if not pairs or read is None:
-        return option if pairs else ""
-    values = {read(each, other) for each, other in pairs}
-    return f"{option} {' or '.join(sorted(values, key=_as_numbers))}"
-
-
-def _refused(options: NewOptions, compat: Compat) -> str:
-    """Why the DeepSpeed that is asked for cannot work with any torch, if it cannot."""
-    if not _wants_deepspeed(options):
-        return ""
-    rows = [row for row in compat.deepspeed if row.version.contains(options.deepspeed)]
-    refused = [row for row in rows if row.refused and row.torch is None]
-    if not refused:
-        return "" if rows else f"No source names deepspeed {options.deepspeed}."
-    return f"deepspeed {options.deepspeed} does not work: {refused[0].refused}."
+    hints = []
+    for option, known in values.items():
+        fitting = [
+            value
+            for value in known
+            if asked[option] and _fitting(replace(options, **{option: value}), compat, matrix)  # type: ignore[arg-type]
+        ]
+        if fitting:
+            hints.append(f"--{option} {' or '.join(sorted(fitting, key=_as_numbers))}")
+    if deepspeed and _fitting(replace(options, deepspeed="none"), compat, matrix):
+        hints.append("without --deepspeed")
+    if options.apex and _fitting(replace(options, apex=False), compat, matrix):
+        hints.append("without --apex")
+    fixes = [f"Known: {'; or '.join(hints)}."] if hints else []
+    if not hints and options.torch not in {"", *values["torch"]}:
+        fixes.append(did_you_mean(options.torch, values["torch"]))
+    of_deepspeed = [
+        row for row in compat.deepspeed if deepspeed and row.version.contains(deepspeed)
+    ]
+    if refused := [row.refused for row in of_deepspeed if row.refused and row.torch is None]:
+        fixes.append(f"deepspeed {deepspeed} does not work: {refused[0]}.")
+    elif deepspeed and not of_deepspeed:
+        fixes.append(f"No source names deepspeed {deepspeed}.")
+    versions = ", ".join(f"{key} {value}" for key, value in asked.items() if value)
+    what = f"no known combination has {versions}."
+    return MatrixError(Problem(what=what, fix=" ".join(fixes)))
 
 
 def _as_numbers(text: str) -> list[tuple[int, str]]:

@@ -7,7 +7,7 @@ They are that of torch_npu (COMPATIBILITY.md) and that of vllm-ascend (versionin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from packaging.version import InvalidVersion, Version
@@ -16,19 +16,19 @@ from cannery.common.cann_version import CannVersion
 from cannery.common.errors import MatrixError, Problem, Span
 from cannery.compat.facts import Compat
 
-_BELOW = re.compile(r"<\s*3\.([0-9]+)")
-_PYTHON = re.compile(r"3\.[0-9]+")
 _RULE = re.compile(r":?-+:?")
-_COLUMNS: Mapping[str, Callable[[str], bool]] = {
-    "pair": lambda head: head == "pytorch/torch_npu",
-    "app": lambda head: head.replace("-", " ") == "vllm ascend",
-    "triton_ascend": lambda head: "triton" in head,
-    "cann": lambda head: "cann" in head,
-    "branch": lambda head: "branch" in head or "分支" in head,
-    "torch_npu": lambda head: any(each in head for each in ("torchnpu", "torch_npu", "extension")),
-    "torch": lambda head: "pytorch" in head and "extension" not in head,
-    "pythons": lambda head: head.startswith("python"),
+_COLUMNS = {
+    "pair": re.compile(r"^pytorch/torch_npu$"),
+    "app": re.compile(r"^vllm[ -]ascend$"),
+    "triton_ascend": re.compile(r"triton"),
+    "cann": re.compile(r"cann"),
+    "branch": re.compile(r"branch|分支"),
+    "torch_npu": re.compile(r"torchnpu|torch_npu|extension"),
+    "torch": re.compile(r"pytorch"),
+    "pythons": re.compile(r"^python"),
 }
+"""Column to its head in lower case; the first that matches counts."""
+
 _PACKAGE = ("package", "安装包")
 """In the head of the column of wheels, where another has the number of the whole TorchNPU."""
 
@@ -50,34 +50,16 @@ class TableRow:
     torch: str
     torch_npu: str
     cann: str
-    branch: str
     pythons: str
+    branch: str
     beta: bool
     app: str = ""
     triton_ascend: str = ""
 
     def line(self, source: str) -> str:
         """The row of compat.yaml, which cites ``source``."""
-        values = {
-            "torch": self.torch,
-            "torch_npu": self.torch_npu,
-            "cann": self.cann,
-            "pythons": self.pythons,
-            "branch": self.branch,
-            "beta": "true" if self.beta else "",
-            "app": self.app,
-            "triton_ascend": self.triton_ascend,
-            "source": source,
-        }
+        values = {**vars(self), "beta": "true" if self.beta else "", "source": source}
         return "{" + ", ".join(f"{key}: {text}" for key, text in values.items() if text) + "}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Cells:
-    """One row of a table in Markdown: its line, counted from 1, and column to text."""
-
-    line: int
-    texts: Mapping[str, str]
 
 
 def read_table(text: str, name: str) -> list[TableRow]:
@@ -86,64 +68,61 @@ def read_table(text: str, name: str) -> list[TableRow]:
     Raises:
         MatrixError: there is no such table, or rows of it cannot be read; with every problem.
     """
-    rows = [*_rows(text)]
+    cells = [*_cells(text)]
     pythons = {
-        _plain(each.texts["torch"]): _minors(each.texts["pythons"])
-        for each in rows
-        if {"torch", "pythons"} <= each.texts.keys() and "torch_npu" not in each.texts
+        row["torch"]: _minors(row["pythons"])
+        for _, row in cells
+        if {"torch", "pythons"} <= row.keys() and "torch_npu" not in row
     }
-    found, problems = [], []
-    for each in rows:
-        if not each.texts.keys() >= _PAIRS or each.texts.get("app") == _UNRELEASED:
+    rows, problems = [], []
+    for line, row in cells:
+        if not row.keys() >= _PAIRS or row.get("app") == _UNRELEASED:
             continue
-        if any(_UNPAIRED.fullmatch(_plain(each.texts[key])) for key in _PAIRS):
+        if any(_UNPAIRED.fullmatch(row[key]) for key in _PAIRS):
             continue
         try:
-            found.append(_row(each, pythons))
+            rows.append(_row(row, pythons))
         except (InvalidVersion, ValueError) as error:
-            where = Span(file=name, line=each.line, column=1)
+            where = Span(file=name, line=line, column=1)
             fix = "Correct it in a copy of the table, and name that with --table."
-            problems.append(
-                Problem(what=f"this row cannot be read: {error}.", where=where, fix=fix)
-            )
-    if not found and not problems:
+            what = f"this row cannot be read: {error}."
+            problems.append(Problem(what=what, where=where, fix=fix))
+    if not rows and not problems:
         what = f"{name} has no table with columns for PyTorch, TorchNPU and CANN."
         fix = "Name a copy of COMPATIBILITY.md of Ascend/pytorch, or of vllm-ascend's table."
         problems.append(Problem(what=what, fix=fix))
     if problems:
         raise MatrixError(problems)
-    return found
+    return rows
 
 
 def new_rows(rows: Iterable[TableRow], compat: Compat) -> list[TableRow]:
-    """Those of ``rows`` that no row of ``compat`` has, not even as a rejected one."""
+    """Those of ``rows`` that no row of ``compat`` has, not even as a rejected one.
+
+    A row for a series of CANN, as 9.1.X, is one for each known release of it.
+    """
     known = {(row.torch, row.torch_npu, row.cann, "") for row in compat.rejected}
-    for row in compat.pairings:
-        pair = (row.torch, row.torch_npu, str(row.cann))
-        known |= {(*pair, ""), (*pair, row.app)}
-    return [
-        row
-        for each in rows
-        for row in _of_releases(each, compat)
-        if (row.torch, row.torch_npu, row.cann, row.app) not in known
-    ]
+    for pairing in compat.pairings:
+        pair = (pairing.torch, pairing.torch_npu, str(pairing.cann))
+        known |= {(*pair, ""), (*pair, pairing.app)}
+    canns = {row.cann for row in compat.releases} | {row.cann for row in compat.pairings}
+    final = [str(cann) for cann in sorted(canns) if not (cann.is_preview or cann.is_interim)]
+    new = []
+    for row in rows:
+        releases = [row.cann]
+        if series := _SERIES.fullmatch(row.cann):
+            start = f"{series[1]}."
+            releases = [cann for cann in final if cann.startswith(start)] or [f"{start}0"]
+        new += [
+            replace(row, cann=cann)
+            for cann in releases
+            if (row.torch, row.torch_npu, cann, row.app) not in known
+        ]
+    return new
 
 
-def _of_releases(row: TableRow, compat: Compat) -> Iterator[TableRow]:
-    """``row``, or one for each known release of the series that it is for, as 9.1.X."""
-    series = _SERIES.fullmatch(row.cann)
-    if not series:
-        yield row
-        return
-    named = {each.cann for each in compat.releases} | {each.cann for each in compat.pairings}
-    final = [each for each in named if not (each.is_preview or each.is_interim)]
-    known = [each for each in sorted(final) if str(each).startswith(f"{series[1]}.")]
-    for version in map(str, known) if known else (f"{series[1]}.0",):
-        yield replace(row, cann=version)
-
-
-def _rows(text: str) -> Iterator[_Cells]:
-    """Every row below a heading of which some column is known."""
+def _cells(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Every row of a table, with its line, counted from 1: known column to its text."""
     columns: list[str] = []
     before: Sequence[str] = ()
     for number, line in enumerate(text.splitlines(), 1):
@@ -154,44 +133,39 @@ def _rows(text: str) -> Iterator[_Cells]:
         if all(map(_RULE.fullmatch, cells)):
             columns = _columns(before)
         elif columns:
-            texts = dict(zip(columns, cells, strict=False))
-            if "pair" in texts:
-                texts["torch"], _, texts["torch_npu"] = texts["pair"].partition("/")
-            yield _Cells(line=number, texts={key: each for key, each in texts.items() if key})
+            row = dict(zip(columns, map(_plain, cells), strict=False))
+            if "pair" in row:
+                row["torch"], row["torch_npu"] = map(_plain, (row["pair"] + "/").split("/")[:2])
+            yield number, {key: cell for key, cell in row.items() if key}
         before = cells
 
 
 def _columns(heads: Sequence[str]) -> list[str]:
-    """What each column has; of several of TorchNPU, one has the versions of its wheels."""
-    names = [_column(each) for each in heads]
+    """The columns; of several of TorchNPU, one has the versions of its wheels."""
+    lower = [head.lower() for head in heads]
+    names = [
+        next((name for name, head in _COLUMNS.items() if head.search(text)), "") for text in lower
+    ]
     if names.count("torch_npu") > 1:
-        of_wheels = [any(word in each.lower() for word in _PACKAGE) for each in heads]
-        names = [
-            "product" if name == "torch_npu" and not wheels else name
-            for name, wheels in zip(names, of_wheels, strict=True)
-        ]
+        for index, text in enumerate(lower):
+            if names[index] == "torch_npu" and not any(word in text for word in _PACKAGE):
+                names[index] = "product"
     return names
 
 
-def _column(head: str) -> str:
-    lower = head.lower()
-    return next((name for name, fits in _COLUMNS.items() if fits(lower)), "")
-
-
-def _row(cells: _Cells, pythons: Mapping[str, str]) -> TableRow:
-    torch, torch_npu = (_plain(cells.texts[key]) for key in ("torch", "torch_npu"))
-    app, cann = cells.texts.get("app", ""), _plain(cells.texts["cann"])
-    product = _plain(cells.texts.get("product", ""))
-    branch = _plain(cells.texts.get("branch", "")) or (product and f"v{torch}-{product}")
+def _row(cells: Mapping[str, str], pythons: Mapping[str, str]) -> TableRow:
+    torch, torch_npu, cann = cells["torch"], cells["torch_npu"], cells["cann"]
+    app, product = cells.get("app", ""), cells.get("product", "")
+    triton_ascend = cells.get("triton_ascend", "")
     return TableRow(
         torch=str(Version(torch)),
         torch_npu=str(Version(_BETA.sub("", torch_npu).strip())),
         cann=cann if _SERIES.fullmatch(cann) else str(CannVersion.parse(cann)),
-        branch=branch,
-        pythons=pythons.get(torch, "") or _minors(cells.texts.get("pythons", "")),
+        pythons=pythons.get(torch, "") or _minors(cells.get("pythons", "")),
+        branch=cells.get("branch", "") or (product and f"v{torch}-{product}"),
         beta=bool(_BETA.search(torch_npu)),
         app=f"vllm-ascend v{Version(app)}" if app else "",
-        triton_ascend=_version_if_any(cells.texts.get("triton_ascend", "")),
+        triton_ascend="" if _UNPAIRED.fullmatch(triton_ascend) else str(Version(triton_ascend)),
     )
 
 
@@ -200,16 +174,10 @@ def _plain(cell: str) -> str:
     return re.sub(r"^(PyTorch|CANN|TorchNPU|Commercial)\s+", "", cell.strip("`* "))
 
 
-def _version_if_any(cell: str) -> str:
-    """The version in a cell, without a v before it; "" where the table says that there is none."""
-    text = _plain(cell)
-    return "" if _UNPAIRED.fullmatch(text) else str(Version(text))
-
-
 def _minors(cell: str) -> str:
     """The first and the last Python minor in a cell, which may be as in ``>= 3.10, < 3.12``."""
-    found = {int(each.partition(".")[2]) for each in _PYTHON.findall(cell)}
-    if ends := _BELOW.search(cell):
-        found = {*found, int(ends[1]) - 1} - {int(ends[1])}
-    named = (f"3.{minor}" for minor in (min(found), max(found))) if found else ()
-    return "-".join(dict.fromkeys(named))
+    minors = {int(minor) for minor in re.findall(r"3\.([0-9]+)", cell)}
+    if end := re.search(r"<\s*3\.([0-9]+)", cell):
+        minors = {*minors, int(end[1]) - 1} - {int(end[1])}
+    ends = (f"3.{minor}" for minor in (min(minors), max(minors))) if minors else ()
+    return "-".join(dict.fromkeys(ends))

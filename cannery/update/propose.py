@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cannery.common.cann_version import CannVersion
@@ -14,7 +14,7 @@ from cannery.compat.archives import Archive
 from cannery.compat.facts import Compat
 from cannery.compat.file_names import file_row, name_in
 from cannery.matrix.text import Entry, MatrixText
-from cannery.update.choice import Choice, NewOptions, choose
+from cannery.update.choice import Choice, NewOptions, choose, layout_of
 
 _ARCHIVES = "github.com/astral-sh/python-build-standalone/releases/tag"
 _TORCH_FOR_CPU = "https://download.pytorch.org/whl/cpu"
@@ -48,48 +48,44 @@ def propose(
         MatrixError: no known combination fits; it says which option is in the way.
     """
     choice = choose(options, compat, matrix)
-    found = choice.combination
-    python, base, python_entries = _python(options, matrix, archives, _usual_base(matrix, targets))
-    cann, cann_entries = cann_of(choice, options, compat, matrix)
-    name = options.id or target_id(options.minor, found.torch, cann, options.chip)
+    known = choice.combination
+    python, base, entries = _python(options, matrix, archives, _usual_base(matrix, targets))
+    cann, of_cann = cann_of(known.cann, options, compat, matrix)
+    name = options.id or target_id(options.minor, known.torch, cann, options.chip)
     if name in targets:
         fix = f"Build it: python build.py build {name}; or choose another id with --id."
         raise UsageError(Problem(what=f"target {name} exists already.", fix=fix))
-    lines = [
-        f"{name}:",
-        f"  platform: {_PLATFORMS[options.machine]}",
-        f"  base: {base}",
-        f"  python: {python}",
-        f"  cann: {cann}",
-        *([] if options.chip == USUAL_CHIP else [f"  chip: {options.chip}"]),
-        f"  torch: {found.torch}",
-        f"  torch_npu: {found.torch_npu}",
-    ]
-    index, index_entries = _torch_index(options, matrix)
-    more = {"torch_index": index, "apex": choice.apex, "deepspeed": choice.deepspeed}
-    lines += [f"  {key}: {text}" for key, text in more.items() if text]
-    entries = [*python_entries, *cann_entries, *index_entries, *_apex(choice, matrix)]
-    entries += _plugin(choice.deepspeed, compat, matrix)
-    entries.append((("targets",), tuple(lines)))
-    notes = _notes(choice, cann_entries, compat)
-    return Proposal(id=name, entries=tuple(entries), notes=notes)
-
-
-def _notes(choice: Choice, cann_entries: Sequence[Entry], compat: Compat) -> tuple[str, ...]:
-    """What the user should know, and who names the versions and requirements."""
-    notes = [*choice.notes, f"torch, torch_npu, CANN and Python: {choice.combination.row.cited}"]
-    if any(where == ("cann",) for where, _ in cann_entries):
+    index, of_index = _torch_index(options, matrix)
+    values = {
+        "platform": _PLATFORMS[options.machine],
+        "base": base,
+        "python": python,
+        "cann": cann,
+        "chip": "" if options.chip == USUAL_CHIP else options.chip,
+        "torch": known.torch,
+        "torch_npu": known.torch_npu,
+        "torch_index": index,
+        "apex": choice.apex,
+        "deepspeed": choice.deepspeed,
+    }
+    entries += [*of_cann, *of_index, *_own_wheels(choice, compat, matrix)]
+    lines = (f"  {key}: {text}" for key, text in values.items() if text)
+    entries.append((("targets",), (f"{name}:", *lines)))
+    notes = [*choice.notes, f"torch, torch_npu, CANN and Python: {known.row.cited}"]
+    if any(where == ("cann",) for where, _ in of_cann):
         notes.append(f"requirements of CANN's Python parts: {compat.cann_python_by}")
-    return tuple(notes)
+    return Proposal(id=name, entries=tuple(entries), notes=tuple(notes))
 
 
 def target_id(python: str, torch: str, cann: str, chip: str) -> str:
     """An id in the style of the others: py39-torch231-cann8t39, py310-torch271-cann83rc1-a3."""
-    short = re.sub(r"\.0\.(?=RC|T)", "", cann)
-    parts = [f"py{python}", f"torch{torch}", f"cann{short}"]
-    if chip != USUAL_CHIP:
-        parts.append(chip)
-    return "-".join(re.sub(r"[^a-z0-9]", "", part.lower()) for part in parts)
+    parts = [f"py{short(python)}", f"torch{short(torch)}", f"cann{short(cann)}"]
+    return "-".join([*parts, *([] if chip == USUAL_CHIP else [short(chip)])])
+
+
+def short(version: str) -> str:
+    """A version as names of targets have it: 231, 8t39, 83rc1."""
+    return re.sub(r"[^a-z0-9]", "", re.sub(r"\.0\.(?=RC|T)", "", version).lower())
 
 
 def _python(
@@ -117,7 +113,7 @@ def _python(
                 f"    origin: {_ARCHIVES}/{archive.release}",
             )
             return name, base, [(("pythons",), lines)]
-    known = ", ".join(each.version for each in archives if options.machine in each.sha256)
+    known = ", ".join(a.version for a in archives if options.machine in a.sha256)
     raise MatrixError(
         Problem(
             what=f"no python-build-standalone archive of Python {options.python} is known with a "
@@ -145,30 +141,20 @@ def _torch_index(options: NewOptions, matrix: MatrixText) -> tuple[str, list[Ent
     return "cpu", [(("torch_indexes",), lines)]
 
 
-def _apex(choice: Choice, matrix: MatrixText) -> list[Entry]:
-    """The wheel of apex, where matrix.yaml does not declare it."""
-    if not choice.apex or choice.apex in matrix.keys("apex"):
-        return []
-    lines = (
-        f"{choice.apex}:",
-        f"  file: apex-{choice.apex}-{{tag}}-{{abi}}-linux_{{machine}}.whl",
-        "  origin: built from gitee.com/ascend/apex",
-    )
-    return [(("apex",), lines)]
-
-
-def _plugin(deepspeed: str, compat: Compat, matrix: MatrixText) -> list[Entry]:
-    """The plugin that a DeepSpeed needs, where matrix.yaml does not declare it."""
+def _own_wheels(choice: Choice, compat: Compat, matrix: MatrixText) -> Iterator[Entry]:
+    """The wheels that users make themselves and matrix.yaml does not declare."""
+    apex, deepspeed = choice.apex, choice.deepspeed
+    if apex and apex not in matrix.keys("apex"):
+        file = f"apex-{apex}-{{tag}}-{{abi}}-linux_{{machine}}.whl"
+        origin = "built from gitee.com/ascend/apex"
+        yield ("apex",), (f"{apex}:", f"  file: {file}", f"  origin: {origin}")
     rows = [row for row in compat.deepspeed if deepspeed and row.version.contains(deepspeed)]
     branch = next((row.plugin for row in rows if row.plugin), "")
-    if not branch or deepspeed in matrix.keys("deepspeed_plugins"):
-        return []
-    lines = (
-        f"{deepspeed}:",
-        "  file: deepspeed_npu-0.1-py3-none-any.whl",
-        f"  origin: built from gitee.com/ascend/DeepSpeed, branch {branch}",
-    )
-    return [(("deepspeed_plugins",), lines)]
+    if branch and deepspeed not in matrix.keys("deepspeed_plugins"):
+        file = "deepspeed_npu-0.1-py3-none-any.whl"
+        origin = f"built from gitee.com/ascend/DeepSpeed, branch {branch}"
+        lines = (f"{deepspeed}:", f"  file: {file}", f"  origin: {origin}")
+        yield ("deepspeed_plugins",), lines
 
 
 _COMMUNITY = "Huawei's CANN community downloads (www.hiascend.com/software/cann/community-history)"
@@ -176,23 +162,23 @@ _INTERIM = "your Huawei contact (an interim build, not published)"
 
 
 def cann_of(
-    choice: Choice, options: NewOptions, compat: Compat, matrix: MatrixText
+    release: CannVersion, options: NewOptions, compat: Compat, matrix: MatrixText
 ) -> tuple[str, list[Entry]]:
-    """The release's name in matrix.yaml, and what it lacks there.
+    """The name of ``release`` in matrix.yaml, and what it lacks there.
+
+    ``options`` have the chip, the machine and, for an interim build, its name.
 
     Raises:
         MatrixError: compat.yaml does not have the name of a file.
     """
-    release = choice.combination.cann
-    cann = options.cann or str(release)
-    for name in matrix.keys("cann"):
-        if _is_release(name, cann):
-            layout = matrix.value("cann", name, "layout")
-            names = _Names(options, compat, matrix, layout, release, name)
-            return name, names.missing_chip()
-    has_nnal = any(row.nnal and row.cann == release for row in compat.releases)
-    names = _Names(options, compat, matrix, choice.layout, release, cann)
-    return cann, [(("cann",), names.release(has_nnal=has_nnal))]
+    name = options.cann or str(release)
+    for declared in matrix.keys("cann"):
+        if _is_release(declared, name):
+            layout = matrix.value("cann", declared, "layout")
+            names = _Names(options, compat, matrix, layout, release, declared)
+            return declared, names.missing_chip()
+    names = _Names(options, compat, matrix, layout_of(release, compat), release, name)
+    return name, [(("cann",), names.release())]
 
 
 @dataclass(frozen=True)
@@ -215,61 +201,52 @@ class _Names:
         keys = self.matrix.keys(*place)
         if chip in (*self.matrix.keys(*place, "kernels"), *self.matrix.items(*place, "chips")):
             return []
-        if "chips" in keys and self._is_usual("kernels"):
+        if "chips" in keys and self._is_usual("kernels", chip):
             return [((*place, "chips"), (chip,))]
-        lines = self._kernels()
+        lines = self._file("kernels")
         if "kernels" in keys:
-            return [((*place, "kernels"), lines)]
-        return [(place, ("kernels:", *("  " + line for line in lines)))]
+            return [((*place, "kernels"), (f"{chip}:", *lines))]
+        return [(place, ("kernels:", f"  {chip}:", *(f"  {line}" for line in lines)))]
 
-    def release(self, *, has_nnal: bool) -> tuple[str, ...]:
+    def release(self) -> tuple[str, ...]:
         """The lines that declare a release that matrix.yaml lacks."""
+        chip = self.options.chip
+        rows = [row for row in self.compat.releases if row.cann == self.public]
         lines = [f"{self.version}:", f"  layout: {self.layout}"]
-        if not self._is_usual("toolkit"):
-            lines += ["  toolkit:", *("  " + line for line in self._file("toolkit"))]
-        if self._is_usual("kernels"):
-            lines.append(f"  chips: [{', '.join(self._chips())}]")
+        if not self._is_usual("toolkit", chip):
+            lines += ["  toolkit:", *(f"  {line}" for line in self._file("toolkit"))]
+        if self._is_usual("kernels", chip):
+            known = {other for row in rows for other in row.chips}
+            usual = {other for other in known if self._is_usual("kernels", other)}
+            lines.append(f"  chips: [{', '.join(sorted({chip, *usual}))}]")
         else:
-            lines += ["  kernels:", *("    " + line for line in self._kernels())]
-        usual = bool(self._pattern("nnal"))
-        if has_nnal and not self._is_usual("nnal"):
-            lines += ["  nnal:", *("  " + line for line in self._file("nnal"))]
-        elif usual and not has_nnal:
-            lines.append("  without: [nnal]")
+            lines += ["  kernels:", f"    {chip}:"]
+            lines += [f"    {line}" for line in self._file("kernels")]
+        if not any(row.nnal for row in rows):
+            without = self.matrix.value("cann_layouts", self.layout, "nnal")
+            lines += ["  without: [nnal]"] if without else []
+        elif not self._is_usual("nnal", chip):
+            lines += ["  nnal:", *(f"  {line}" for line in self._file("nnal"))]
         if not self.matrix.items("cann_layouts", self.layout, "requirements"):
-            lines += ["  requirements:", *(f"    - {each}" for each in self.compat.cann_python)]
+            lines += ["  requirements:", *(f"    - {name}" for name in self.compat.cann_python)]
         return tuple(lines)
 
-    def _chips(self) -> list[str]:
-        """The chip, and the others that the release is known to have kernels for."""
-        rows = [row for row in self.compat.releases if row.cann == self.public]
-        known = {chip for row in rows for chip in row.chips if self._is_usual("kernels", chip)}
-        return sorted({self.options.chip, *known})
-
-    def _pattern(self, component: str, chip: str = "") -> str:
-        """How the layout names the file of ``component``; "" where it does not."""
-        place = ("cann_layouts", self.layout, component)
-        if component != "kernels":
-            return self.matrix.value(*place)
-        return self.matrix.value(*place, chip) or self.matrix.value(*place, "default")
-
-    def _is_usual(self, component: str, chip: str = "") -> bool:
+    def _is_usual(self, component: str, chip: str) -> bool:
         """Whether the name that the layout gives to the file is Huawei's name for it."""
-        chip = chip or self.options.chip
-        pattern = self._pattern(component, chip)
-        values = {"chip": chip, "machine": self.options.machine}
-        version = self.version.removesuffix(".beta1")
-        made = pattern.format(release=version, **values) if pattern else ""
-        return made == self._name(component, chip) if made else False
-
-    def _kernels(self) -> tuple[str, ...]:
-        return (f"{self.options.chip}:", *self._file("kernels"))
+        place = ("cann_layouts", self.layout, component)
+        pattern = (
+            self.matrix.value(*place, chip)
+            or self.matrix.value(*place, "default")
+            or self.matrix.value(*place)
+        )
+        version, machine = self.version.removesuffix(".beta1"), self.options.machine
+        name = pattern.format(release=version, chip=chip, machine=machine)
+        return bool(name) and name == self._name(component, chip)
 
     def _file(self, component: str) -> tuple[str, str]:
         """The lines that declare the file of ``component``."""
-        name = self._name(component, self.options.chip)
         origin = _COMMUNITY if _is_release(str(self.public), self.version) else _INTERIM
-        return f"  file: {name}", f"  origin: {origin}"
+        return f"  file: {self._name(component, self.options.chip)}", f"  origin: {origin}"
 
     def _name(self, component: str, chip: str) -> str:
         """Huawei's name for the file of ``component``.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,27 +15,19 @@ from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.specifiers import normal_name
-from cannery.common.threads import workers
 from cannery.compat import parse_compat
 from cannery.fetch.http import read_page
-from cannery.lock.index_questions import questions
 from cannery.lock.index_versions import ask
 from cannery.lock.resolve import lock_build_requirements, lock_target
 from cannery.lock.wants import Metadata
-from cannery.matrix.files import FACTS, MATRIX, Data
-from cannery.matrix.matrix import Matrix
+from cannery.matrix.files import FACTS
 from cannery.matrix.project import Project
-from cannery.matrix.schema import parse_files
 from cannery.matrix.text import YamlText
-from cannery.matrix.versions import find_uses
 from cannery.update.makers_table import TableRow, new_rows, read_table
 from cannery.update.propose_applications import application_questions, propose_applications
-from cannery.update.propose_pairs import Kind, Proposed, kind_of, propose_pairs
-from cannery.update.siblings import Known
+from cannery.update.propose_pairs import Kind, kind_of, propose_pairs
+from cannery.update.siblings import Known, Proposed
 from cannery.update.updates import Ended, ended_targets
-
-_AT_ONCE = 4
-"""How many targets are locked at the same time: uv mostly waits for the index."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,93 +66,53 @@ def propose(
     rows: list[TableRow] = []
     after = dict(before)
     for table in filter(None, tables):
-        every = new_rows(read_table(read_page(table, source.ca), table), compat)
-        more = [row for row in every if _kind(row, matrix) in kinds]
-        after[compat_file] = _with_rows(after[compat_file], more, table, today)
+        new = new_rows(read_table(read_page(table, source.ca), table), compat)
+        new = [
+            row
+            for row in new
+            if (Kind.APPLICATIONS if row.app else kind_of(CannVersion.parse(row.cann), matrix))
+            in kinds
+        ]
+        after[compat_file] = _with_rows(after[compat_file], new, table, today)
         compat = parse_compat(after[compat_file], compat_file.name)
-        rows += more
-    uses = find_uses(files[MATRIX], matrix, ("torch", "torch_npu"))
-    asked = [*questions(uses, [*matrix.targets], compat), *application_questions(matrix)]
-    locks = _Locks(project, source)
-    known = Known(compat=compat, answers=ask(asked, source), refusal=locks.refusal)
-    facts: Data = {**files, FACTS: after[compat_file]}
-    proposed, new = _proposals(facts, matrix, known, today, kinds)
-    while locks.make(_targets_of(proposed, new)):
-        proposed, new = _proposals(facts, matrix, known, today, kinds)
-    after |= {project.root / name: text for name, text in new.items()}
+        rows += new
+    known = Known(compat=compat, lock=_locker(project, source))
+    files = {**files, FACTS: after[compat_file]}
+    proposed = [*propose_pairs(files, matrix, known, today, kinds)]
+    files = proposed[-1].files if proposed else files
+    if Kind.APPLICATIONS in kinds:
+        asked = application_questions(matrix)
+        answers = ask(asked, source) if asked else {}
+        proposed += propose_applications(files, matrix, known, answers)
+        files = proposed[-1].files if proposed else files
+    after |= {project.root / name: text for name, text in files.items()}
+    locks = {path: text for proposal in proposed for path, text in proposal.locks.items()}
     return Proposals(
         rows=tuple(rows),
         proposed=tuple(proposed),
         ended=tuple(ended_targets(matrix, compat, today)) if Kind.TORCH_NPU in kinds else (),
-        files={path: text for path, text in after.items() if text != before[path]}
-        | locks.texts(each.id for each in _targets_of(proposed, new)),
+        files={path: text for path, text in after.items() if text != before[path]} | locks,
         before=before,
     )
 
 
-def _kind(row: TableRow, matrix: Matrix) -> Kind:
-    return Kind.APPLICATIONS if row.app else kind_of(CannVersion.parse(row.cann), matrix)
+def _locker(project: Project, source: PackageIndex) -> Callable[[Target], dict[Path, str]]:
+    metadata = Metadata(source)
 
-
-def _proposals(
-    files: Data, matrix: Matrix, known: Known, today: str, kinds: Collection[Kind]
-) -> tuple[list[Proposed], Data]:
-    """All proposals of ``kinds``, and ``files`` with them."""
-    proposed = [*propose_pairs(files, matrix, known, today, kinds)]
-    files = proposed[-1].addition.files if proposed else files
-    if Kind.APPLICATIONS in kinds:
-        proposed += propose_applications(files, matrix, known)
-    return proposed, proposed[-1].addition.files if proposed else files
-
-
-def _targets_of(proposed: Iterable[Proposed], files: Data) -> list[Target]:
-    """The new targets of ``proposed``, which ``files`` have."""
-    names = [name for each in proposed for name in each.addition.targets]
-    targets = parse_files(files).targets if names else {}
-    return [targets[name] for name in names]
-
-
-class _Locks:
-    """The locks of new targets. A target that cannot be locked is refused."""
-
-    def __init__(self, project: Project, source: PackageIndex) -> None:
-        self._project, self._source = project, source
-        self._metadata = Metadata(source)
-        self._made: dict[str, dict[Path, str]] = {}
-        self._failures: dict[str, str] = {}
-
-    def refusal(self, target: Target) -> str:
-        """Why ``target`` could not be locked; "" if it was or has not been tried."""
-        return self._failures.get(target.id, "")
-
-    def make(self, targets: Iterable[Target]) -> bool:
-        """Lock what has not been tried of ``targets``; whether one of these could not be.
-
-        Raises:
-            EngineError: uv or the package index failed.
-        """
-        new = [each for each in targets if each.id not in self._made]
-        with workers(_AT_ONCE) as give:
-            for target in new:
-                give(self._lock, target)
-        return any(each.id in self._failures for each in new)
-
-    def _lock(self, target: Target) -> None:
-        project, source = self._project, self._source
+    def lock(target: Target) -> dict[Path, str]:
         console.say(f"resolving the packages of {target.id}")
         try:
             text = lock_target(project, target, (), source)
-            made = {project.lock(target): self._metadata.added(target, text, None)}
+            locks = {project.lock(target): metadata.added(target, text, None)}
             if target.built_wheels:
                 path = project.build_requirements_lock(target)
-                made[path] = lock_build_requirements(project, target, (), source)
-            self._made[target.id] = made
+                locks[path] = lock_build_requirements(project, target, (), source)
         except MatrixError as error:
-            self._failures[target.id] = " ".join(error.problems[0].what.split())
+            # Without the advice, which is for a target of matrix.yaml.
+            raise MatrixError(" ".join(error.problems[0].what.split())) from error
+        return locks
 
-    def texts(self, targets: Iterable[str]) -> dict[Path, str]:
-        """The files of the locks of ``targets``, each with its text."""
-        return {path: text for name in targets for path, text in self._made[name].items()}
+    return lock
 
 
 _OF_TORCH_NPU = ("torch-npu", 1, "maker", "Ascend/pytorch")
@@ -194,38 +146,21 @@ _WIDTH = 100
 
 
 def proposals(
-    rows: Iterable[TableRow], proposed: Iterable[Proposed], ended: Iterable[Ended]
+    rows: Sequence[TableRow], proposed: Iterable[Proposed], ended: Iterable[Ended]
 ) -> str:
     """All of them, in paragraphs; empty if there is none."""
-    blocks = [_rows([*rows]), *map(_proposed, proposed), *map(_ended, ended)]
-    return "\n\n".join("\n".join(fold(block, _WIDTH)) for block in blocks if block)
-
-
-def _rows(rows: list[TableRow]) -> list[str]:
-    if not rows:
-        return []
-    pairs = (
-        f"    torch_npu {each.torch_npu} for CANN {each.cann} {each.app}".rstrip() for each in rows
-    )
-    return ["The table has rows that compat.yaml lacks:", *pairs]
-
-
-def _proposed(each: Proposed) -> list[str]:
-    addition = each.addition
-    lines = [each.what, *(f"    {target}" for target in addition.targets)]
-    reasons: dict[str, list[str]] = {}
-    for target, why in addition.refused.items():
-        reasons.setdefault(why, []).append(target)
-    lines += [f"    not {', '.join(targets)}: {why}" for why, targets in reasons.items()]
-    if each.problem:
-        lines.append(f"  -> {each.problem}")
-    if addition.targets:
-        lines.append("  -> With --write these targets are added.")
-    elif not each.problem:
-        lines.append("  -> Nothing is written for it. It needs rows in compat.yaml, or other pins.")
-    return lines
-
-
-def _ended(each: Ended) -> list[str]:
-    targets = (f"    {target}" for target in each.targets)
-    return ["Proposed for removal:", *targets, *(f"  -> {part}" for part in each.parts)]
+    blocks = []
+    if rows:
+        pairs = (f"    torch_npu {r.torch_npu} for CANN {r.cann} {r.app}".rstrip() for r in rows)
+        blocks.append(["The table has rows that compat.yaml lacks:", *pairs])
+    for proposal in proposed:
+        results = ["With --write these targets are added."]
+        if proposal.problem:
+            results = [*proposal.problem.splitlines(), "Nothing is written for it."]
+        targets = (f"    {target}" for target in proposal.targets)
+        blocks.append([proposal.what, *targets, *(f"  -> {result}" for result in results)])
+    for end in ended:
+        targets = (f"    {target}" for target in end.targets)
+        parts = (f"  -> {part}" for part in end.parts)
+        blocks.append(["Proposed for removal:", *targets, *parts])
+    return "\n\n".join("\n".join(fold(block, _WIDTH)) for block in blocks)

@@ -117,12 +117,12 @@ WRONG_OPTIONS = {
 }
 
 
-@pytest.mark.parametrize(("options", "code", "said"), WRONG_OPTIONS.values(), ids=WRONG_OPTIONS)
+@pytest.mark.parametrize(("options", "code", "message"), WRONG_OPTIONS.values(), ids=WRONG_OPTIONS)
 def test_new_with_an_option_that_cannot_be_met(
-    original: Checkout, options: tuple[str, ...], code: int, said: str
+    original: Checkout, options: tuple[str, ...], code: int, message: str
 ) -> None:
     before = original.state()
-    original.run("new", *options, "--write").refused(code, said)
+    original.run("new", *options, "--write").refused(code, message)
     assert original.state() == before
 
 

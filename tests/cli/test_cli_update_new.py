@@ -31,10 +31,10 @@ def test_what_cannot_be_had_is_said_and_not_written(
     before = original.state()
     done = update_all(original, full_index, "--new", *options)
     done.accepted("there is nothing new that --write would add")
-    said = " ".join(done.out.split())
-    assert PAIR in said
-    assert "'build.py new' adds a single target." in said
-    assert "Proposed for removal: py38-torch210-cann8rc2" in said
+    message = " ".join(done.out.split())
+    assert PAIR in message
+    assert "'build.py new' adds a single target." in message
+    assert "Proposed for removal: py38-torch210-cann8rc2" in message
     assert original.state() == before
 
 
@@ -54,7 +54,7 @@ def test_an_index_without_a_package_is_an_error(original: Checkout, index: Index
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("<html>Log in</html>", "has no table with columns for PyTorch, TorchNPU and CANN."),
         ("\N{NULL}\udcff", "this is not UTF-8 text"),
@@ -65,14 +65,14 @@ def test_an_index_without_a_package_is_an_error(original: Checkout, index: Index
     ],
 )
 def test_a_bad_table_changes_nothing(
-    original: Checkout, full_index: Index, tmp_path: Path, text: str, said: str
+    original: Checkout, full_index: Index, tmp_path: Path, text: str, message: str
 ) -> None:
     table = tmp_path / "table.md"
     table.write_bytes(text.encode("utf-8", "surrogateescape"))
     before = original.state()
     done = update_all(original, full_index, "--new", "--table", str(table), "--write")
     assert done.code != 0
-    assert said in " ".join(done.err.split())
+    assert message in " ".join(done.err.split())
     assert "Traceback" not in done.err
     assert original.state() == before
 

@@ -48,7 +48,6 @@ families:
     axes:
       python:
         py311: {base: debian-12, python: cpython-3.11.2}
-        py39: {base: debian-11, python: cpython-3.9.2}
       pair:
         torch280-cann900:
           summary: PyTorch 2.8.0 on CANN 9.0.0
@@ -57,6 +56,12 @@ families:
           torch_npu: 2.8.0.post4
           torchvision: 0.23.0
     common: {platform: linux/arm64}
+  older:
+    id: "{python}-torch280-cann900"
+    axes:
+      python:
+        py39: {base: debian-11, python: cpython-3.9.2}
+    common: {platform: linux/arm64, cann: *cann, torch: 2.8.0, torch_npu: 2.8.0.post4}
   uses:
     id: "py311-{use}"
     axes:

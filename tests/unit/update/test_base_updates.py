@@ -28,9 +28,9 @@ class Registries:
 
 @pytest.fixture
 def registries(monkeypatch: pytest.MonkeyPatch) -> Registries:
-    found = Registries()
-    monkeypatch.setattr(base_updates, "digest_of_tag", found.digest)
-    return found
+    result = Registries()
+    monkeypatch.setattr(base_updates, "digest_of_tag", result.digest)
+    return result
 
 
 def test_what_the_registry_has_is_shown_and_not_written(

@@ -12,8 +12,8 @@ DEBIAN = "Maintenance of Debian bullseye: until 2026-08-31."
 
 
 def ended(today: str) -> dict[tuple[str, ...], tuple[str, ...]]:
-    found = ended_targets(matrix_of(), facts(OLD), today)
-    return {each.parts: each.targets for each in found}
+    result = ended_targets(matrix_of(), facts(OLD), today)
+    return {each.parts: each.targets for each in result}
 
 
 def test_a_target_is_maintained_until_the_last_day() -> None:

@@ -15,17 +15,17 @@ from tests.unit.proposals import ARCHIVES, TEXT, proposed, targets_of
 
 
 def target(**options: object) -> dict[str, object]:
-    found, text = proposed(**options)  # type: ignore[arg-type]
-    return dict(yaml.load(text, Loader=yaml.BaseLoader)["targets"][found.id])
+    result, text = proposed(**options)  # type: ignore[arg-type]
+    return dict(yaml.load(text, Loader=yaml.BaseLoader)["targets"][result.id])
 
 
 def test_the_newest_that_fits() -> None:
-    found = target(python="3.10", torch="2.6.0", cann="8.3.RC1")
-    assert found["torch_npu"] == "2.6.0.post3"
-    assert found["python"] == "cpython-3.10.20"
-    assert found["deepspeed"] == "0.16.9"
-    assert found["cann"] == "8.3.RC1"
-    assert "chip" not in found
+    result = target(python="3.10", torch="2.6.0", cann="8.3.RC1")
+    assert result["torch_npu"] == "2.6.0.post3"
+    assert result["python"] == "cpython-3.10.20"
+    assert result["deepspeed"] == "0.16.9"
+    assert result["cann"] == "8.3.RC1"
+    assert "chip" not in result
 
 
 def test_what_huawei_pairs_goes_before_what_others_have_tried() -> None:
@@ -34,9 +34,9 @@ def test_what_huawei_pairs_goes_before_what_others_have_tried() -> None:
 
 
 def test_who_names_the_requirements_of_a_new_release_is_said() -> None:
-    found, _ = proposed(python="3.10", cann="9.1.0")
-    notes = [each for each in found.notes if "requirements of CANN's Python parts" in each]
-    assert bool(notes) == any(where == ("cann",) for where, _ in found.entries)
+    result, _ = proposed(python="3.10", cann="9.1.0")
+    notes = [each for each in result.notes if "requirements of CANN's Python parts" in each]
+    assert bool(notes) == any(where == ("cann",) for where, _ in result.entries)
     assert all("Ascend/cann-container-image@HEAD" in each for each in notes)
     assert notes
 
@@ -55,26 +55,26 @@ def test_a_file_that_no_row_names_is_told(component: str) -> None:
 
 
 def test_what_the_matrix_has_is_used() -> None:
-    found, _ = proposed(python="3.9", cann="8.0.RC2", id="mine")
-    assert [where for where, _ in found.entries] == [("targets",)]
-    assert found.entries[0][1][0] == "mine:"
+    result, _ = proposed(python="3.9", cann="8.0.RC2", id="mine")
+    assert [where for where, _ in result.entries] == [("targets",)]
+    assert result.entries[0][1][0] == "mine:"
 
 
 def test_an_exact_python_that_the_matrix_lacks_is_declared_with_its_hash() -> None:
-    found, text = proposed(python="3.9.19", torch="2.3.1", cann="8.0.RC2")
+    result, text = proposed(python="3.9.19", torch="2.3.1", cann="8.0.RC2")
     archive = yaml.safe_load(text)["pythons"]["cpython-3.9.19"]["archive"]
     assert archive["file"] == (
         "cpython-3.9.19+20240726-aarch64-unknown-linux-gnu-install_only.tar.gz"
     )
     assert len(archive["sha256"]) == 64
-    assert "compat.yaml:" in found.notes[-1]
+    assert "compat.yaml:" in result.notes[-1]
 
 
 def test_an_interim_cann_that_the_matrix_has() -> None:
-    found = target(python="3.9", torch="2.3.1", cann="8.0.T39")
-    assert found["torch_npu"] == "2.3.1.post2"
+    result = target(python="3.9", torch="2.3.1", cann="8.0.T39")
+    assert result["torch_npu"] == "2.3.1.post2"
     # The matrix has no NNAL for it.
-    assert found["cann"] == "8.0.T39"
+    assert result["cann"] == "8.0.T39"
 
 
 def test_kernels_of_an_interim_cann_have_its_own_version() -> None:
@@ -101,15 +101,15 @@ def test_a_plugin_and_apex_are_declared_where_they_are_missing() -> None:
     text = TEXT.replace(TEXT[TEXT.index("apex:") : TEXT.index("targets:")], "")
     text = text.replace("    apex: 0.1+ascend\n", "")
     options: dict[str, str] = {"torch": "1.11.0", "cann": "8.0.RC2", "deepspeed": "0.6.0"}
-    found, text = proposed(text, python="3.9", apex=True, **options)
+    result, text = proposed(text, python="3.9", apex=True, **options)
     data = yaml.load(text, Loader=yaml.BaseLoader)
     assert [*data["deepspeed_plugins"]] == ["0.6.0"]
     assert [*data["apex"]] == ["0.1+ascend"]
-    assert data["targets"][found.id]["deepspeed"] == "0.6.0"
+    assert data["targets"][result.id]["deepspeed"] == "0.6.0"
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"python": "3.12", "torch": "2.1.0"}, "Known: --python 3.8 or 3.9 or 3.10"),
         ({"python": "3.10", "torch": "2.7.1", "cann": "8.0.RC2"}, "Known: --torch 1.11.0 or 2.1.0"),
@@ -124,10 +124,10 @@ def test_a_plugin_and_apex_are_declared_where_they_are_missing() -> None:
         ({"python": "3.9.1", "cann": "8.0.RC2"}, "no python-build-standalone archive of Python"),
     ],
 )
-def test_nothing_fits(options: dict[str, str], said: str) -> None:
+def test_nothing_fits(options: dict[str, str], message: str) -> None:
     with pytest.raises(MatrixError) as caught:
         proposed(**options)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_deepspeed_that_is_not_advised_for_this_python_is_not_proposed() -> No
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"cann": "8.0"}, "'8.0' is not a CANN version"),
         ({"cann": "8.0.T17"}, "is an interim build, whose files are not published. Declare it"),
@@ -160,10 +160,10 @@ def test_a_deepspeed_that_is_not_advised_for_this_python_is_not_proposed() -> No
         ),
     ],
 )
-def test_wrong_options(options: dict[str, str], said: str) -> None:
+def test_wrong_options(options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         proposed(python="3.9", **options)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,10 @@ import pytest
 import yaml
 
 from cannery.common.errors import MatrixError
-from cannery.compat.archives import load_archives
 from cannery.matrix.schema import parse_matrix
-from cannery.matrix.text import MatrixText
-from cannery.update.choice import NewOptions
-from cannery.update.propose import propose
-from tests.unit.compat_targets import COMPAT
+from tests.unit import proposals
 from tests.unit.matrices import edited
 
-ARCHIVES = load_archives()
 LAYOUTS = """\
 cann_layouts:
   ascend-toolkit:
@@ -48,21 +43,15 @@ TEXT = edited("cann:\n  8.0.RC2", f"{LAYOUTS}  8.0.RC2")
 
 def proposed(text: str = TEXT, **options: object) -> tuple[str, str]:
     """The matrix with the proposal, and the mapping ``cann`` of the new target."""
-    matrix = MatrixText({"matrix.yaml": text})
-    targets = parse_matrix(text, "matrix.yaml").targets
-    chosen = NewOptions(id="mine", python="3.9", **options)  # type: ignore[arg-type]
-    found = propose(chosen, COMPAT, matrix, ARCHIVES, targets)
-    for where, lines in found.entries:
-        matrix.add(where, lines)
-    after = matrix.files["matrix.yaml"]
+    proposal, after = proposals.proposed(text, id="mine", python="3.9", **options)
     parse_matrix(after, "matrix.yaml")
-    [line] = [each for each in found.entries[-1][1] if each.startswith("  cann: ")]
+    [line] = [line for line in proposal.entries[-1][1] if line.startswith("  cann: ")]
     return after, line
 
 
 def releases(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.load(text, Loader=yaml.BaseLoader)["cann"]
-    return found
+    result: dict[str, Any] = yaml.load(text, Loader=yaml.BaseLoader)["cann"]
+    return result
 
 
 def test_a_new_release_lists_its_chips_only() -> None:

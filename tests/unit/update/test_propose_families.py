@@ -23,7 +23,7 @@ REAL = (Path(__file__).resolve().parents[3] / "compat.yaml").read_text(encoding=
 FAMILY = """\
 # belongs to the families
 families:
-  found:
+  result:
     id: "{place}-{number}"
     axes:
       place:
@@ -58,10 +58,10 @@ def test_what_families_have_is_known(text: str) -> None:
     with pytest.raises(UsageError, match="target there-two exists already"):
         proposed(text, python="3.9", id="there-two")
     # Most of the targets have this base.
-    found, after = proposed(text, python="3.10", torch="2.1.0", cann="8.0.RC2", apex=True)
-    assert "  base: debian-12" in found.entries[-1][1]
-    assert after.endswith("\n".join(f"  {line}" for line in found.entries[-1][1]) + "\n")
-    assert "apex" not in {where[0] for where, _ in found.entries}
+    result, after = proposed(text, python="3.10", torch="2.1.0", cann="8.0.RC2", apex=True)
+    assert "  base: debian-12" in result.entries[-1][1]
+    assert after.endswith("\n".join(f"  {line}" for line in result.entries[-1][1]) + "\n")
+    assert "apex" not in {where[0] for where, _ in result.entries}
 
 
 @pytest.mark.parametrize("text", [WITH_FAMILY, ONLY_FAMILY])
@@ -100,9 +100,9 @@ def test_every_proposal_loads_without_a_problem(
     tmp_path_factory: pytest.TempPathFactory, options: NewOptions, text: str
 ) -> None:
     try:
-        found, after = proposed(text, **vars(options))
+        result, after = proposed(text, **vars(options))
     except CanneryError as error:
         assert error.problems  # noqa: PT017 - nothing fits, which is an answer
         return
     targets = require_valid(tmp_path_factory.mktemp("proposal"), after)
-    assert [*targets] == [*targets_of(text), found.id]
+    assert [*targets] == [*targets_of(text), result.id]

@@ -48,16 +48,16 @@ def found_in(project: Project, *tables: str, kinds: Collection[Kind] = (*Kind,))
 
 
 def test_a_new_target_comes_with_its_lock(project: Project) -> None:
-    found = found_in(project)
-    assert NEW in [name for each in found.proposed for name in each.addition.targets]
-    [lock] = [path for path in found.files if path.parent.name == NEW]
-    assert found.files[lock] == f"# the lock of {NEW}\n"
-    assert found.rows == ()
+    result = found_in(project)
+    assert NEW in [name for each in result.proposed for name in each.targets]
+    [lock] = [path for path in result.files if path.parent.name == NEW]
+    assert result.files[lock] == f"# the lock of {NEW}\n"
+    assert result.rows == ()
     assert project.matrix_file.read_text(encoding="utf-8") == TEXT
 
 
-def _without_places(found: Proposals) -> list[str]:
-    return [each.what.partition(", as ")[0] for each in found.proposed]
+def _without_places(result: Proposals) -> list[str]:
+    return [each.what.partition(", as ")[0] for each in result.proposed]
 
 
 def test_each_kind_is_proposed_without_the_others(project: Project, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_each_kind_is_proposed_without_the_others(project: Project, tmp_path: Pa
     assert {*rows} == {*every.rows}
     assert {row.app != "" for row in by_kind[Kind.APPLICATIONS].rows} == {True}
     # A new value may stand beside another one, which is not there without the others.
-    whats = {kind: _without_places(found) for kind, found in by_kind.items()}
+    whats = {kind: _without_places(result) for kind, result in by_kind.items()}
     together = [what for kind in Kind for what in whats[kind]]
     assert sorted(together) == sorted(_without_places(every))
     # All targets of this matrix have CANN 9.0.0.
@@ -80,19 +80,6 @@ def test_each_kind_is_proposed_without_the_others(project: Project, tmp_path: Pa
     assert all("on CANN" in what and "on CANN 9.0.0" not in what for what in whats[Kind.CANN])
     assert all("on CANN 9.0.0" in what for what in whats[Kind.TORCH_NPU])
     assert not any("on CANN" in what for what in whats[Kind.APPLICATIONS])
-
-
-def test_a_target_that_cannot_be_locked_is_left_out(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def lock(_project: Project, target: Target, *_: object) -> str:
-        raise MatrixError(f"the requirements of {target.id} cannot be satisfied.")
-
-    monkeypatch.setattr(proposing, "lock_target", lock)
-    found = found_in(project)
-    assert found.files == {}
-    reasons = [why for each in found.proposed for why in each.addition.refused.values()]
-    assert f"the requirements of {NEW} cannot be satisfied." in reasons
 
 
 def test_an_index_that_cannot_be_read_ends_it(
@@ -111,9 +98,9 @@ def test_new_rows_of_a_table_are_used_and_cited(project: Project, tmp_path: Path
     table = tmp_path / "COMPATIBILITY.md"
     text = CHINESE.replace("2.9.0.post9", "2.9.0.post10").replace("9.1.1", "9.2.0")
     table.write_text(text, encoding="utf-8")
-    found = found_in(project, str(table))
-    assert "torch_npu 2.9.0.post10 on CANN 9.2.0" in str([each.what for each in found.proposed])
-    text = found.files[tmp_path / "compat.yaml"]
+    result = found_in(project, str(table))
+    assert "torch_npu 2.9.0.post10 on CANN 9.2.0" in str([each.what for each in result.proposed])
+    text = result.files[tmp_path / "compat.yaml"]
     assert "branch: v2.9.0-26.3.0, source: torch-npu-compatibility-2026-09-01}\n" in text
     assert (
         "  torch-npu-compatibility-2026-09-01: {rank: 1, state_of: torch-npu, kind: maker, "
@@ -126,11 +113,11 @@ def test_new_rows_of_a_table_are_used_and_cited(project: Project, tmp_path: Path
 def test_a_table_of_a_project_is_cited_as_one(project: Project, tmp_path: Path) -> None:
     table = tmp_path / "versioning_policy.md"
     table.write_text(VLLM, encoding="utf-8")
-    found = found_in(project, str(table), "")
-    text = found.files[tmp_path / "compat.yaml"]
+    result = found_in(project, str(table), "")
+    text = result.files[tmp_path / "compat.yaml"]
     source = "vllm-ascend-versioning-policy-2026-09-01"
     assert f"  {source}: {{rank: 4, state_of: vllm-ascend, kind: project," in text
-    assert [row.app for row in found.rows] == ["vllm-ascend v0.24.0"]
+    assert [row.app for row in result.rows] == ["vllm-ascend v0.24.0"]
     # A second table of the same day has the same source.
     (tmp_path / "compat.yaml").write_text(text, encoding="utf-8")
     table.write_text(VLLM.replace("v0.24.0 | v0.24.0", "v0.24.1 | v0.24.0"), encoding="utf-8")
@@ -189,18 +176,20 @@ def test_both_tables_of_october_bring_all_their_pairs_judged_and_locked_in_one_r
         (tmp_path / name).write_text(text, encoding="utf-8")
     versions = [row.torch_npu for row in rows]
     monkeypatch.setattr(proposing, "ask", lambda *_: answers("torch_npu", versions))
-    found = found_in(project, *(str(tmp_path / name) for name in tables))
-    assert len(found.rows) == 5 * 2 + 7
-    targets = {name for each in found.proposed for name in each.addition.targets}
+    result = found_in(project, *(str(tmp_path / name) for name in tables))
+    assert len(result.rows) == 5 * 2 + 7
+    targets = {name for each in result.proposed for name in each.targets}
     series = {"cann911": ("271", "290", "2100", "2110", "2120"), "cann920": ("2130", "2140")}
     series["cann920"] = (*series["cann911"], *series["cann920"])
     assert targets == {f"py311-torch{t}-{cann}" for cann, each in series.items() for t in each}
-    assert {path.parent.name for path in found.files if path.name == "requirements.lock"} == targets
-    for path, text in found.files.items():
+    assert {
+        path.parent.name for path in result.files if path.name == "requirements.lock"
+    } == targets
+    for path, text in result.files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     definition = "  9.2.0:\n    layout: cann\n    chips: [910b, 950, a3]\n"
-    assert definition in found.files[data / "cann.yaml"]
+    assert definition in result.files[data / "cann.yaml"]
     sources = [row.sources[0].cite for row in project.compat().pairings if row.torch_npu in new]
     assert sources.count("COMPATIBILITY.md of Ascend/pytorch") == 10
     assert sources.count("release_notes.md of Ascend/pytorch") == 7
@@ -208,7 +197,7 @@ def test_both_tables_of_october_bring_all_their_pairs_judged_and_locked_in_one_r
     assert (again.rows, again.proposed, again.files) == ((), (), {})
 
 
-def test_what_cannot_be_locked_is_asked_once_and_the_others_stay(
+def test_targets_that_cannot_be_locked_are_left_out(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
@@ -216,17 +205,17 @@ def test_what_cannot_be_locked_is_asked_once_and_the_others_stay(
     def lock(_project: Project, target: Target, *_: object) -> str:
         asked.append(target.id)
         if target.torch == "2.9.0":
-            raise MatrixError("torch wants another world.")
+            raise MatrixError(f"the requirements of {target.id} cannot be satisfied.")
         return f"# the lock of {target.id}\n"
 
-    versions = [*VERSIONS, "2.10.0.post7"]
-    monkeypatch.setattr(proposing, "ask", lambda *_: answers("torch_npu", versions))
     monkeypatch.setattr(proposing, "lock_target", lock)
-    found = found_in(project)
-    targets = [name for each in found.proposed for name in each.addition.targets]
-    refused = [name for each in found.proposed for name in each.addition.refused]
+    new = found_in(project)
+    targets = [name for proposal in new.proposed for name in proposal.targets]
     assert "py311-torch2100-cann920" in targets
-    assert NEW in refused
+    assert NEW not in targets
+    problems = [proposal.problem for proposal in new.proposed]
+    assert f"the requirements of {NEW} cannot be satisfied." in problems
     assert len(asked) == len({*asked})
-    locked = {path.parent.name for path in found.files if path.name == "requirements.lock"}
+    locked = {path.parent.name for path in new.files if path.name == "requirements.lock"}
     assert locked == {*targets}
+    assert NEW.partition("-")[2] not in new.files[project.matrix_file]

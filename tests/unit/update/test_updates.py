@@ -63,8 +63,8 @@ def news(*rows: Pairing, target: Target = GOOD, **versions: str) -> list[UpdateN
     return compare(uses_of(target), [target.id], facts(*rows), answers(**versions))
 
 
-def moves(found: list[UpdateNotice]) -> list[tuple[str, str, str]]:
-    return [(m.use.key, m.use.version, m.version) for each in found for m in each.moves]
+def moves(result: list[UpdateNotice]) -> list[tuple[str, str, str]]:
+    return [(m.use.key, m.use.version, m.version) for each in result for m in each.moves]
 
 
 def test_nothing_is_news_where_all_is_known() -> None:
@@ -73,32 +73,32 @@ def test_nothing_is_news_where_all_is_known() -> None:
 
 
 def test_a_post_release_with_a_row_for_the_same_cann_can_be_written() -> None:
-    [found] = news(row("2.3.1.post3"), row("2.3.1.post4"), torch_npu="2.3.1.post3 2.3.1.post4")
-    assert moves([found]) == [("torch_npu", "2.3.1.post2", "2.3.1.post4")]
-    assert found.targets == ("good",)
-    assert "torch_npu 2.3.1.post4 is newer than 2.3.1.post2" in found.what
-    assert not found.remark and not found.on_request
+    [result] = news(row("2.3.1.post3"), row("2.3.1.post4"), torch_npu="2.3.1.post3 2.3.1.post4")
+    assert moves([result]) == [("torch_npu", "2.3.1.post2", "2.3.1.post4")]
+    assert result.targets == ("good",)
+    assert "torch_npu 2.3.1.post4 is newer than 2.3.1.post2" in result.what
+    assert not result.remark and not result.on_request
 
 
 def test_of_an_interim_build_the_nearest_public_release_counts() -> None:
     interim = replace(GOOD.cann, version="8.0.T39", interim=True, nearest_public="8.0.RC3")
     target = changed(cann=interim)
-    found = news(row("2.3.1.post3"), target=target, torch_npu="2.3.1.post3")
-    assert moves(found) == [("torch_npu", "2.3.1.post2", "2.3.1.post3")]
+    result = news(row("2.3.1.post3"), target=target, torch_npu="2.3.1.post3")
+    assert moves(result) == [("torch_npu", "2.3.1.post2", "2.3.1.post3")]
 
 
 def test_a_post_release_without_a_row_is_told_and_not_written() -> None:
-    [found] = news(torch_npu="2.3.1.post3 2.3.1.post4")
-    assert found.moves == () and not found.remark
-    assert found.targets == ("good",)
-    assert found.what.startswith("torch_npu 2.3.1.post4, 2.3.1.post3: newer than 2.3.1.post2")
-    assert "Add its row to compat.yaml from COMPATIBILITY.md" in found.change
+    [result] = news(torch_npu="2.3.1.post3 2.3.1.post4")
+    assert result.moves == () and not result.remark
+    assert result.targets == ("good",)
+    assert result.what.startswith("torch_npu 2.3.1.post4, 2.3.1.post3: newer than 2.3.1.post2")
+    assert "Add its row to compat.yaml from COMPATIBILITY.md" in result.change
 
 
 def test_what_may_be_written_and_what_lacks_a_row_are_both_told() -> None:
-    found = news(row("2.3.1.post3"), torch_npu="2.3.1.post3 2.3.1.post4")
-    assert [len(each.moves) for each in found] == [1, 0]
-    assert "2.3.1.post4: newer than 2.3.1.post3" in found[1].what
+    result = news(row("2.3.1.post3"), torch_npu="2.3.1.post3 2.3.1.post4")
+    assert [len(each.moves) for each in result] == [1, 0]
+    assert "2.3.1.post4: newer than 2.3.1.post3" in result[1].what
 
 
 @pytest.mark.parametrize(
@@ -131,21 +131,21 @@ def test_what_is_only_compatible_with_the_cann_is_no_news() -> None:
             "torch": ["2.9.0"],
         }.items()
     }
-    found = compare([use("torch_npu", target)], [target.id], COMPAT, offered)
-    assert moves(found) == [("torch_npu", "2.9.0.post6", "2.9.0.post8")]
+    result = compare([use("torch_npu", target)], [target.id], COMPAT, offered)
+    assert moves(result) == [("torch_npu", "2.9.0.post6", "2.9.0.post8")]
 
 
 def test_what_sources_disagree_on_is_a_remark() -> None:
     other = replace(ROW.sources[0], name="other", kind=Kind.MAKER)
-    [found] = news(row("2.3.1.post3", sources=(other,)), torch_npu="2.3.1.post3")
-    assert found.moves == () and found.remark
-    assert "sources disagree" in found.what
+    [result] = news(row("2.3.1.post3", sources=(other,)), torch_npu="2.3.1.post3")
+    assert result.moves == () and result.remark
+    assert "sources disagree" in result.what
 
 
 def test_a_reason_that_was_given_for_another_version_lets_nothing_through() -> None:
     target = changed(unverified="our own build")
-    found = news(row("2.3.1.post3", "8.1.RC1"), target=target, torch_npu="2.3.1.post3")
-    assert found == []
+    result = news(row("2.3.1.post3", "8.1.RC1"), target=target, torch_npu="2.3.1.post3")
+    assert result == []
 
 
 @pytest.mark.parametrize("version", ["2.3.1.post3.dev1", "2.3.1.post3+local", "2.4.0rc1"])
@@ -160,17 +160,17 @@ def test_a_place_that_targets_share_moves_only_if_all_of_them_can() -> None:
     on_39 = answers(torch_npu="2.3.1.post3 2.3.1.post4")
     both = {**on_39, **answers(ON_310, torch_npu="2.3.1.post3")}
     assert moves(compare(uses, ["good", "second"], compat, on_39)) == []
-    [found] = compare(uses, ["good"], compat, both)
-    assert moves([found]) == [("torch_npu", "2.3.1.post2", "2.3.1.post3")]
-    assert found.targets == ("good", "second")
+    [result] = compare(uses, ["good"], compat, both)
+    assert moves([result]) == [("torch_npu", "2.3.1.post2", "2.3.1.post3")]
+    assert result.targets == ("good", "second")
 
 
 def test_places_with_the_same_move_are_one_news() -> None:
     uses = uses_of(GOOD, changed(id="second"))
     compat = facts(row("2.3.1.post3"))
-    [found] = compare(uses, ["good", "second"], compat, answers(torch_npu="2.3.1.post3"))
-    assert len(found.moves) == 2
-    assert found.targets == ("good", "second")
+    [result] = compare(uses, ["good", "second"], compat, answers(torch_npu="2.3.1.post3"))
+    assert len(result.moves) == 2
+    assert result.targets == ("good", "second")
 
 
 def test_a_wheel_from_the_vendor_is_not_compared() -> None:
@@ -178,8 +178,8 @@ def test_a_wheel_from_the_vendor_is_not_compared() -> None:
     target = changed(torch_npu_wheel=GOOD.apex, deepspeed_plugin=PLUGIN)
     uses = uses_of(target)
     assert {each.package for each in questions(uses, ["good"], facts())} == set()
-    found = compare(uses, ["good"], facts(row("2.3.1.post3")), answers(torch_npu="2.3.1.post3"))
-    assert moves(found) == []
+    result = compare(uses, ["good"], facts(row("2.3.1.post3")), answers(torch_npu="2.3.1.post3"))
+    assert moves(result) == []
 
 
 @pytest.mark.parametrize(
@@ -187,11 +187,11 @@ def test_a_wheel_from_the_vendor_is_not_compared() -> None:
     [("2.4.0", True), ("2.3.2", True), ("2.3.0", False), ("2.2.0.post9", False)],
 )
 def test_a_series_without_any_row(version: str, is_news: bool) -> None:
-    found = news(torch_npu=version)
-    assert [each.what for each in found] == (
+    result = news(torch_npu=version)
+    assert [each.what for each in result] == (
         [f"torch_npu {version}: compat.yaml has no row for this series."] if is_news else []
     )
-    assert all(each.moves == () and each.targets == () for each in found)
+    assert all(each.moves == () and each.targets == () for each in result)
 
 
 def test_a_selection_is_told_only_what_is_new_for_it() -> None:
@@ -199,30 +199,30 @@ def test_a_selection_is_told_only_what_is_new_for_it() -> None:
     uses = uses_of(GOOD, other)
     index = answers(torch_npu="2.4.0.post1 2.5.0", torch="2.6.0")
     assert compare(uses, ["good"], facts(), index) == []
-    [found] = compare(uses, ["other"], facts(), index)
-    assert "2.4.0.post1: newer than 2.4.0" in found.what
+    [result] = compare(uses, ["other"], facts(), index)
+    assert "2.4.0.post1: newer than 2.4.0" in result.what
     assert len(compare(uses, ["good", "other"], facts(), index)) == 3
 
 
 def test_a_torch_without_torch_npu_is_a_remark() -> None:
-    found = news(torch="2.4.0 2.5.0", torch_npu="2.4.0")
-    assert [each.remark for each in found] == [False, True]
-    assert found[1].what == "torch 2.5.0: newer than 2.3.1."
+    result = news(torch="2.4.0 2.5.0", torch_npu="2.4.0")
+    assert [each.remark for each in result] == [False, True]
+    assert result[1].what == "torch 2.5.0: newer than 2.3.1."
 
 
 def test_deepspeed_moves_on_request() -> None:
-    [found] = news(deepspeed="0.16.0 0.17.0")
-    assert moves([found]) == [("deepspeed", "0.15.0", "0.17.0")]
-    assert found.on_request and not found.remark
+    [result] = news(deepspeed="0.16.0 0.17.0")
+    assert moves([result]) == [("deepspeed", "0.15.0", "0.17.0")]
+    assert result.on_request and not result.remark
 
 
 def test_only_the_newest_deepspeed_in_use_moves() -> None:
     old = changed(id="old", deepspeed="0.14.3")
     uses = uses_of(GOOD, old)
-    [found] = compare(uses, ["good", "old"], facts(), answers(deepspeed="0.17.0"))
-    assert found.targets == ("good",)
-    [found] = compare(uses, ["old"], facts(), answers(deepspeed="0.17.0"))
-    assert moves([found]) == [("deepspeed", "0.14.3", "0.17.0")]
+    [result] = compare(uses, ["good", "old"], facts(), answers(deepspeed="0.17.0"))
+    assert result.targets == ("good",)
+    [result] = compare(uses, ["old"], facts(), answers(deepspeed="0.17.0"))
+    assert moves([result]) == [("deepspeed", "0.14.3", "0.17.0")]
 
 
 def test_a_deepspeed_that_compat_refuses_is_passed_over() -> None:
@@ -258,22 +258,22 @@ def test_what_is_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offered", "said"),
+    ("offered", "message"),
     [
         ("2.49.0", ["ray 2.49.0 is newer than 2.48.0, and compat.yaml has nothing against it."]),
         ("2.40.0 2.48.0 2.50.0rc1", []),
     ],
 )
-def test_a_newer_tool_is_a_remark(offered: str, said: list[str]) -> None:
+def test_a_newer_tool_is_a_remark(offered: str, message: list[str]) -> None:
     target = changed(extras={"ray": "2.48.0"})
     span = Span(file="matrix.yaml", line=1, column=1)
     use_of_ray = Use(key="ray", version="2.48.0", where=span, targets=(target,))
     asked = Question(package="ray", runtime=ON_39)
-    found = compare(
+    result = compare(
         [use_of_ray], [target.id], facts(), {asked: {Version(each) for each in offered.split()}}
     )
-    assert [each.what for each in found] == said
-    assert all(each.remark and not each.moves for each in found)
+    assert [each.what for each in result] == message
+    assert all(each.remark and not each.moves for each in result)
 
 
 def test_a_tool_that_a_row_is_against_is_no_news() -> None:
