@@ -6,8 +6,7 @@ from __future__ import annotations
 import pytest
 
 from cannery.update.propose_applications import application_questions, propose_applications
-from cannery.update.propose_pairs import Proposed
-from cannery.update.siblings import Known
+from cannery.update.siblings import Known, Proposed
 from tests.unit.matrices import edited
 from tests.unit.new_targets import OLD, TEXT, answers, facts, matrix_of, removed
 

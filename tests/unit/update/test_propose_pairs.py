@@ -13,8 +13,8 @@ from cannery.common.cann_version import CannVersion
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.compat.facts import Compat
-from cannery.update.propose_pairs import Proposed, propose_pairs
-from cannery.update.siblings import Known
+from cannery.update.propose_pairs import propose_pairs
+from cannery.update.siblings import Known, Proposed
 from tests.unit.matrices import edited
 from tests.unit.new_targets import NEW, OLD, TEXT, facts, matrix_of, removed
 
