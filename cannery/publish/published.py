@@ -33,41 +33,34 @@ def read_published(repository: Repository, root: Document, platform: str) -> Pub
 
     Raises:
         PublishError: ``root`` is not an index of one image, for ``platform``.
-        RegistryError: the registry refuses, or a part is missing or differs from its digest.
     """
     documents = closure(repository, root.digest)
+    what = f"{repository.at(root.digest)} has the tag of this image, and no push has made it."
+    fix = "Find out who has pushed it, delete the tag in the registry, and push again."
     try:
         [manifest] = images_in(documents)
-        [entry] = [e for e in manifest_contents(root).manifests if e.digest == manifest.digest]
+        entries = manifest_contents(root).manifests
+        [_] = [e for e in entries if (e.digest, e.platform) == (manifest.digest, platform)]
         config, *layers = manifest_contents(manifest).blobs
         loaded = repository.read_config(config)
         labels = (loaded.get("config") or {}).get("Labels") or {}
         diff_ids = [str(each) for each in loaded["rootfs"]["diff_ids"]]
         pairs = zip([layer.digest for layer in layers], diff_ids, strict=True)
-        found = PublishedImage(
+        return PublishedImage(
             config=config.digest,
             key=str(labels.get(LABEL, "")),
             content=content_of(loaded),
             diff_ids=dict(pairs),
         )
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise PublishError(_not_ours(repository, root)) from error
-    if entry.platform != platform:
-        raise PublishError(_not_ours(repository, root))
-    return found
-
-
-def _not_ours(repository: Repository, root: Document) -> Problem:
-    what = f"{repository.at(root.digest)} has the tag of this image, and no push has made it."
-    fix = "Find out who has pushed it, delete the tag in the registry, and push again."
-    return Problem(what=what, fix=fix)
+        raise PublishError(Problem(what=what, fix=fix)) from error
 
 
 def images_in(documents: Sequence[Document]) -> list[Document]:
     """The manifests of images among ``documents``, the last of which is their index."""
     entries = manifest_contents(documents[-1]).manifests
-    wanted = {each.digest for each in entries if each.platform != ATTESTED}
-    return [each for each in documents if each.digest in wanted]
+    images = {entry.digest for entry in entries if entry.platform != ATTESTED}
+    return [document for document in documents if document.digest in images]
 
 
 def content_of(config: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -95,10 +95,8 @@ class Transaction:
     def run(self, image_pushes: Sequence[ImagePush]) -> list[PushedImage]:
         """Publish ``image_pushes``, all or none.
 
-        Raises:
-            PublishError: an immutable tag names another image, or somebody has moved a tag.
-            CanneryError: anything else; its last problem says what state the tags are in.
-            KeyboardInterrupt: likewise, after printing that state.
+        The last problem of an error says what state the tags are in; for an error that is not ours,
+        as KeyboardInterrupt, that state is printed.
         """
         try:
             before = read_tags(self.repository, [tag for each in image_pushes for tag in each.tags])
@@ -156,17 +154,17 @@ class Transaction:
             if not existing:
                 continue
             try:
-                found = read_published(self.repository, existing, each.platforms[0])
+                published = read_published(self.repository, existing, each.platforms[0])
             except PublishError as error:
                 problems += error.problems
                 continue
-            if found.key != each.key:
+            if published.key != each.key:
                 tag, at = each.immutable, self.repository.at(existing.digest)
-                has = f"the content key {found.key}" if found.key else "no content key"
+                has = f"the content key {published.key}" if published.key else "no content key"
                 what = f"{self.repository.at(tag)} is another image, with {has}: {at}."
                 fix = "Find out who has pushed it, delete the tag in the registry, and push again."
                 problems.append(Problem(what=what, fix=fix))
-            self._published[each.immutable] = found
+            self._published[each.immutable] = published
         if problems:
             raise PublishError(problems)
 
@@ -177,19 +175,15 @@ class Transaction:
         records: Sequence[RecordFile],
     ) -> None:
         # Immutable tags first, so that every image that a moving tag names has an immutable one.
-        first = [
-            (each.image_push.immutable, each.root) for each in pushed if each.image_push.immutable
-        ]
-        then = [(tag, each.root) for each in pushed for tag in each.image_push.moving]
-        moves = [
-            TagMove(tag=tag, before=before.get(tag), after=after) for tag, after in [*first, *then]
-        ]
+        tags = [(each.image_push.immutable, each.root) for each in pushed]
+        tags += [(tag, each.root) for each in pushed for tag in each.image_push.moving]
+        moves = [TagMove(tag=tag, before=before.get(tag), after=root) for tag, root in tags if tag]
         mover = TagMover(self.repository, new=frozenset(self._new))
         try:
             # A push beside this one may have recorded the same tag.
             write_files(
-                {each.path: each.text for each in records},
-                before={each.path: each.before for each in records},
+                {record.path: record.text for record in records},
+                before={record.path: record.before for record in records},
             )
         except BaseException as error:
             unmoved(error)
@@ -197,17 +191,13 @@ class Transaction:
         try:
             mover.move(moves)
         except BaseException:
-            _put_back(records)
+            # Records that another push has replaced since stay.
+            written = [r for r in records if r.path.exists() and read_text(r.path) == r.text]
+            write_files(
+                {record.path: record.before for record in written if record.before is not None},
+                remove=[record.path for record in written if record.before is None],
+            )
             raise
-
-
-def _put_back(records: Sequence[RecordFile]) -> None:
-    """Undo the writing of ``records``, but for those that another push has replaced since."""
-    own = [each for each in records if each.path.exists() and read_text(each.path) == each.text]
-    write_files(
-        {each.path: each.before for each in own if each.before is not None},
-        remove=[each.path for each in own if each.before is None],
-    )
 
 
 def unmoved(error: BaseException) -> None:
