@@ -128,25 +128,20 @@ _FIELDS = 4
 
 def rpm_files(lists: Iterable[str]) -> dict[str, str]:
     """File to its sha256, from the lists of the layers. Other lines are left out."""
-    found = {}
-    for text in lists:
-        for line in text.splitlines():
-            sha256, _, file = line.partition("  ")
-            if file.endswith(".rpm"):
-                found[file] = sha256
-    return found
+    lines = (line.partition("  ") for text in lists for line in text.splitlines())
+    return {file: sha256 for sha256, _, file in lines if file.endswith(".rpm")}
 
 
 def rpm_packages(installed: str, files: Mapping[str, str]) -> tuple[Package, ...]:
     """The packages in the text of ``INSTALLED``; those without one of ``files`` are the base's."""
-    found = set()
+    packages = set()
     for line in installed.splitlines():
         fields = line.split("\t")
         if len(fields) != _FIELDS:
             continue
         name, version, architecture, license_ = fields
         file = f"{name}-{version.rpartition(':')[2]}.{architecture}.rpm"
-        found.add(
+        packages.add(
             Package(
                 name=name,
                 version=version,
@@ -158,4 +153,4 @@ def rpm_packages(installed: str, files: Mapping[str, str]) -> tuple[Package, ...
                 place="" if file in files else BASE_IMAGE,
             )
         )
-    return tuple(sorted(found))
+    return tuple(sorted(packages))

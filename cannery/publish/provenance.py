@@ -146,12 +146,12 @@ def _known(values: Mapping[str, str]) -> dict[str, str]:
 def _commit(source: Source) -> Iterable[dict[str, Any]]:
     if not source.commit:
         return
-    found: dict[str, Any] = {"name": "source", "digest": {"gitCommit": source.commit}}
+    entry: dict[str, Any] = {"name": "source", "digest": {"gitCommit": source.commit}}
     if source.repository:
-        found["uri"] = f"git+{source_uri(source.repository)}@{source.commit}"
+        entry["uri"] = f"git+{source_uri(source.repository)}@{source.commit}"
     if source.changed:
-        found["annotations"] = {"changed": True}
-    yield found
+        entry["annotations"] = {"changed": True}
+    yield entry
 
 
 def _pinned(name: str, pinned: re.Match[str], platform: str) -> dict[str, Any]:

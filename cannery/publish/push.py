@@ -24,9 +24,8 @@ from cannery.publish import cosign
 from cannery.publish.oci_image import PackedImage, image_push, pack_image, platform_indexes
 from cannery.publish.policy import Publishing
 from cannery.publish.provenance import PREDICATE, SLSA, SPDX
-from cannery.publish.published import content_of, images_in
 from cannery.publish.pushable import PushOptions, candidates
-from cannery.publish.transaction import PushedImage, PushHooks, Transaction
+from cannery.publish.transaction import PushedImage, PushHooks, Transaction, content_of, images_in
 from cannery.registry.client import Repository
 from cannery.registry.image_archive import Blobs
 from cannery.registry.oci import ATTESTED, manifest_contents
