@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +12,7 @@ from typing import Any
 
 from cannery.common import console
 from cannery.common.clock import now
-from cannery.common.errors import (
-    EngineError,
-    FileError,
-    Problem,
-    UsageError,
-    file_error,
-)
+from cannery.common.errors import EngineError, FileError, Problem, UsageError, file_error
 from cannery.common.files import read_json
 from cannery.common.model import Target
 from cannery.common.references import parse_reference
@@ -35,9 +29,7 @@ from cannery.registry.oci import ATTESTED, manifest_contents
 from cannery.registry.records import latest, read_records
 
 _NO_IMAGE = "sha256:" + "0" * 64
-"""What stands for the digest in the bill of a target whose image is not here."""
-
-_LOCK_ONLY = "its image is not on this machine, so the SBOM has only the packages in its lock"
+"""The digest in the bill of a target without a local image."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,49 +46,40 @@ def bills(project: Project, names: Sequence[str], ca: Path | None) -> list[Named
 
     ``ca`` is a file of certificates to trust.
     """
-    found: list[NamedBill] = []
+    documents: list[NamedBill] = []
     problems: list[Problem] = []
+    targets = project.matrix().targets
     for name in names:
         try:
-            found += _bills_of(project, name, ca)
+            if name.endswith(".json"):
+                documents.append(NamedBill(name=name, document=_of_file(Path(name))))
+            elif matches := fnmatch.filter(targets, name):
+                documents += [_of_target(project, targets[match]) for match in matches]
+            elif "/" in name:
+                documents += [NamedBill(name=name, document=bill) for bill in _attested(name, ca)]
+            else:
+                documents.append(_of_image(project, name))
         except UsageError as error:
             problems += error.problems
     if problems:
         raise UsageError(problems)
-    return found
+    return documents
 
 
 def published_bills(project: Project, patterns: Sequence[str], ca: Path | None) -> list[NamedBill]:
-    """The bill of the newest published image of each target that has one.
-
-    Raises: as ``bills``.
-    """
+    """The bill of the newest published image of each target that has one."""
     records = read_records(project.releases)
-    found = []
+    documents: list[NamedBill] = []
     for target in select(project.matrix(), patterns):
         record = latest(records, target.id)
         if record is None:
             console.say(f"{target.id} is not published")
             continue
-        reference = f"{record.registry}/{record.repository}@{record.digest}"
-        found += [
-            NamedBill(name=target.id, document=document, notes=(f"image {reference}",))
-            for document in _attested(reference, ca)
+        documents += [
+            NamedBill(name=target.id, document=document, notes=(f"image {record.by_digest}",))
+            for document in _attested(record.by_digest, ca)
         ]
-    return found
-
-
-def _bills_of(project: Project, name: str, ca: Path | None) -> Iterator[NamedBill]:
-    targets = project.matrix().targets
-    if name.endswith(".json"):
-        yield NamedBill(name=name, document=_of_file(Path(name)))
-    elif chosen := fnmatch.filter(targets, name):
-        yield from (_of_target(project, targets[each]) for each in chosen)
-    elif "/" in name:
-        for document in _attested(name, ca):
-            yield NamedBill(name=name, document=document)
-    else:
-        yield _of_image(project, name)
+    return documents
 
 
 def _of_file(path: Path) -> Any:
@@ -120,9 +103,14 @@ def _of_target(project: Project, target: Target) -> NamedBill:
             document=_document(reference, image.id, target),
             notes=(f"image {reference}",),
         )
-    inventory = Inventory(wheels=_locked(project, target), debian=(), vendor=())
+    wheels = tuple(
+        Package(name=wheel.name, version=wheel.version, source=Origin.INDEX)
+        for wheel in read_lock(project, target).wheels
+    )
+    inventory = Inventory(wheels=wheels, debian=(), vendor=())
     document = spdx(target, inventory, image_digest=_NO_IMAGE, created=now())
-    return NamedBill(name=target.id, document=document, notes=(_LOCK_ONLY,))
+    note = "its image is not on this machine, so the SBOM has only the packages in its lock"
+    return NamedBill(name=target.id, document=document, notes=(note,))
 
 
 def _of_image(project: Project, name: str) -> NamedBill:
@@ -143,13 +131,6 @@ def _document(reference: str, image_id: str, target: Target) -> dict[str, Any]:
     return spdx(target, inventory, image_digest=image_id, created=now())
 
 
-def _locked(project: Project, target: Target) -> tuple[Package, ...]:
-    return tuple(
-        Package(name=each.name, version=each.version, source=Origin.INDEX)
-        for each in read_lock(project, target).wheels
-    )
-
-
 def _attested(name: str, ca: Path | None) -> list[Any]:
     """The SPDX documents that are attested of the image ``name``."""
     place = parse_reference(name)
@@ -161,17 +142,17 @@ def _attested(name: str, ca: Path | None) -> list[Any]:
     if document is None:
         fix = "Check the reference; 'docker login HOST' stores a login."
         raise UsageError(Problem(what=f"{name} does not exist.", fix=fix))
-    found = []
+    documents = []
     try:
         for entry in manifest_contents(document).manifests:
             inner = repository.manifest(entry.digest) if entry.platform == ATTESTED else None
             for blob in manifest_contents(inner).blobs if inner else ():
                 if blob.annotations.get(PREDICATE) == SPDX:
                     content = repository.read_blob(blob, b"".join)
-                    found.append(read_json(content, f"{name}: {blob.digest}"))
+                    documents.append(read_json(content, f"{name}: {blob.digest}"))
     except ValueError as error:
         raise FileError(f"{name}: {error}.") from error
-    if not found:
+    if not documents:
         fix = "'build.py push' adds one. Make it with another program, and scan that file."
         raise UsageError(Problem(what=f"{name} has no SBOM.", fix=fix))
-    return found
+    return documents

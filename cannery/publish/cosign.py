@@ -19,7 +19,7 @@ PASSWORD = "COSIGN_PASSWORD"  # noqa: S105 - the name of the variable, not its v
 
 INSTALL = "Install it: Debian has it from 13 on ('apt-get install cosign')."
 
-_ELSEWHERE = re.compile(r"[a-z0-9+]+://")
+_URI = re.compile(r"[a-z0-9+]+://")
 """The URI of a key that is not a file: in a key management service, a cluster, the environment."""
 
 _UNSIGNED = (10, 12)
@@ -41,11 +41,11 @@ class Transport:
     plain: bool = False
 
     def options(self) -> list[str]:
-        """The options of cosign that say so."""
-        found = ["--registry-cacert", str(self.ca)] if self.ca else []
+        """The options of cosign."""
+        options = ["--registry-cacert", str(self.ca)] if self.ca else []
         if self.plain:
-            found += ["--allow-http-registry", "--allow-insecure-registry"]
-        return found
+            options += ["--allow-http-registry", "--allow-insecure-registry"]
+        return options
 
 
 def find_cosign() -> str | None:
@@ -67,31 +67,27 @@ def sign(
 
     ``key`` is a file or a URI such as ``awskms://...``. With ``log`` the signature is also written
     to the public transparency log, where everybody can see the digest and the time.
-
-    Raises:
-        EngineError: cosign is not installed, or fails.
-        UsageError: the key does not exist, its password is not set, or ``reference`` has no digest.
     """
     cosign = _cosign()
     _check(reference, key)
-    if PASSWORD not in environ and not _ELSEWHERE.match(key):
+    if PASSWORD not in environ and not _URI.match(key):
         what = f"the password of the signing key {key} is not set."
         fix = f"Set {PASSWORD}; leave it empty for a key without a password."
         raise UsageError(Problem(what=what, fix=fix))
     argv = [cosign, "sign", "--yes", "--key", key, f"--tlog-upload={str(log).lower()}"]
     argv += (transport or Transport()).options()
-    code, said = run([*argv, reference], capture=True, env=_of_key(key))
+    code, output = run([*argv, reference], capture=True, env=_of_key(key))
     if code:
-        raise _failed(f"cosign could not sign {reference}", said, _hint(said, key))
+        raise _failed(f"cosign could not sign {reference}", output, _hint(output, key))
 
 
 def public_key(key: str) -> str:
     """The public part of ``key``, as PEM text."""
     argv = [_cosign(), "public-key", "--key", key]
-    code, said = run(argv, capture=True, env=_of_key(key))
-    if code or "BEGIN PUBLIC KEY" not in said:
-        raise _failed(f"cosign could not read the public part of {key}", said, _hint(said, key))
-    return said[said.index("-----BEGIN") :]
+    code, output = run(argv, capture=True, env=_of_key(key))
+    if code or "BEGIN PUBLIC KEY" not in output:
+        raise _failed(f"cosign could not read the public part of {key}", output, _hint(output, key))
+    return output[output.index("-----BEGIN") :]
 
 
 def verify(
@@ -105,30 +101,30 @@ def verify(
     _check(reference, key)
     argv = [cosign, "verify", "--key", key, f"--insecure-ignore-tlog={str(not log).lower()}"]
     argv += (transport or Transport()).options()
-    code, said = run([*argv, reference], capture=True, env=_of_key(key))
+    code, output = run([*argv, reference], capture=True, env=_of_key(key))
     if code in _UNSIGNED:
         fix = "Do not use the image, or name the key that it was signed with."
-        raise _failed(f"{reference} was not signed with {key}", said, fix)
+        raise _failed(f"{reference} was not signed with {key}", output, fix)
     if code:
-        raise _failed(f"cosign could not verify {reference}", said, _hint(said, key))
+        raise _failed(f"cosign could not verify {reference}", output, _hint(output, key))
 
 
 def _cosign() -> str:
-    found = find_cosign()
-    if found is None:
+    program = find_cosign()
+    if program is None:
         raise EngineError(Problem(what="cosign is not installed.", fix=INSTALL))
-    return found
+    return program
 
 
 def _of_key(key: str) -> dict[str, str]:
-    """The variable that holds ``key``, if it is one such as ``env://NAME``."""
+    """The variable of a key such as ``env://NAME``, which cosign reads itself."""
     name = key.removeprefix("env://")
     return {name: os.environ[name]} if name != key and name in os.environ else {}
 
 
 def key_problem(key: str) -> Problem | None:
     """The problem if ``key`` is a file that does not exist."""
-    if _ELSEWHERE.match(key) or Path(key).is_file():
+    if _URI.match(key) or Path(key).is_file():
         return None
     return Problem(
         what=f"the key {key!r} does not exist.", fix="Make one: cosign generate-key-pair"
@@ -146,8 +142,8 @@ def _check(reference: str, key: str) -> None:
         raise UsageError(problems)
 
 
-# cosign ends with 1 for all of these, so its text is all there is to go by. The message holds that
-# text in full, and a hint that does not fit does no harm.
+# cosign exits with 1 for all of these. The message holds its output in full, so a wrong hint is
+# harmless.
 _HINTS = (
     (
         re.compile(r"unknown flag|signing-config", re.IGNORECASE),
@@ -168,11 +164,11 @@ _HINTS = (
 )
 
 
-def _hint(said: str, key: str) -> str:
-    return next((hint.format(key=key) for form, hint in _HINTS if form.search(said)), "")
+def _hint(output: str, key: str) -> str:
+    return next((hint.format(key=key) for form, hint in _HINTS if form.search(output)), "")
 
 
-def _failed(what: str, said: str, fix: str) -> EngineError:
-    lines = [line for line in said.splitlines() if not line.startswith("WARNING")]
+def _failed(what: str, output: str, fix: str) -> EngineError:
+    lines = [line for line in output.splitlines() if not line.startswith("WARNING")]
     text = "\n".join(lines).strip()
     return EngineError(Problem(what=f"{what}. It says:\n{text}\n", fix=fix))

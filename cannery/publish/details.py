@@ -7,7 +7,7 @@ docs/reference.md has the fields.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -18,11 +18,9 @@ from cannery.compat.check_report import finding_document
 from cannery.compat.facts import Driver
 from cannery.deploy import formats
 from cannery.fetch.needs import download_options, real_needs
-from cannery.image.layers import Layer
-from cannery.image.plan import ImagePlan, read_plans
+from cannery.image.plan import read_plans
 from cannery.matrix.project import Project
 from cannery.publish.table import Entry
-from cannery.registry.records import Record
 
 CARDS = (1, 8)
 """There is a command for each of these numbers of NPUs of a host: one, and all of a server."""
@@ -36,34 +34,46 @@ def details(project: Project, entries: Iterable[Entry]) -> list[dict[str, Any]]:
     matrix = project.matrix()
     plans = read_plans(project, matrix.targets.values())
     users = Counter(layer.identity for plan in plans.values() for layer in plan.layers)
-    return [
-        {
-            **_facts(entry, matrix.findings[entry.target.id]),
-            "layers": _layers(plans[entry.target.id].layers, users, entry),
-            "wheels": _wheels(plans[entry.target.id]),
-        }
-        for entry in entries
-    ]
-
-
-def _facts(entry: Entry, findings: Sequence[Finding]) -> dict[str, Any]:
-    target, application = entry.target, entry.target.application
-    return {
-        "application": application and {"name": application.component, "title": application.title},
-        "cann": {
-            "version": target.cann.version,
-            "order": _order(target.cann.version),
-            "interim": target.cann.interim,
-            "nearest_public": target.cann.nearest_public,
-        },
-        "verdicts": [result.fields for result in entry.verdicts],
-        "driver": _driver(findings),
-        "findings": [finding_document(finding) for finding in findings],
-        "reference": entry.reference,
-        "commands": [*_commands(entry)],
-        "release": entry.record and asdict(entry.record),
-        "trial": entry.trial and asdict(entry.trial),
-    }
+    documents = []
+    for entry in entries:
+        target, application = entry.target, entry.target.application
+        plan, findings = plans[target.id], matrix.findings[target.id]
+        image = entry.record.platforms.get(target.platform) if entry.record else None
+        sizes: Counter[str] = Counter()
+        for layer in image.layers if image else ():
+            sizes[layer.name] += layer.size
+        documents.append(
+            {
+                "application": application
+                and {"name": application.component, "title": application.title},
+                "cann": {
+                    "version": target.cann.version,
+                    "order": _order(target.cann.version),
+                    "interim": target.cann.interim,
+                    "nearest_public": target.cann.nearest_public,
+                },
+                "verdicts": [result.fields for result in entry.verdicts],
+                "driver": _driver(findings),
+                "findings": [finding_document(finding) for finding in findings],
+                "reference": entry.reference,
+                "commands": [*_commands(entry)],
+                "release": entry.record and asdict(entry.record),
+                "trial": entry.trial and asdict(entry.trial),
+                "layers": [
+                    {
+                        "name": layer.name,
+                        "others": users[layer.identity] - 1,
+                        "size": sizes.get(layer.name),
+                    }
+                    for layer in plan.layers
+                ],
+                "wheels": {
+                    **plan.installed,
+                    **{name: wheel.version for name, wheel in target.vendor_wheels.items()},
+                },
+            }
+        )
+    return documents
 
 
 def _order(version: str) -> list[int]:
@@ -81,28 +91,6 @@ def _driver(findings: Iterable[Finding]) -> dict[str, Any] | None:
                 disputed = bool(finding.against)
                 return {"minimum": row.minimum, "maximum": row.maximum, "disputed": disputed}
     return None
-
-
-def _layers(
-    layers: Iterable[Layer], users: Mapping[str, int], entry: Entry
-) -> list[dict[str, Any]]:
-    platforms = entry.record.platforms if entry.record else {}
-    image = platforms.get(entry.target.platform)
-    sizes: Counter[str] = Counter()
-    for layer in image.layers if image else ():
-        sizes[layer.name] += layer.size
-    return [
-        {"name": layer.name, "others": users[layer.identity] - 1, "size": sizes.get(layer.name)}
-        for layer in layers
-    ]
-
-
-def _wheels(plan: ImagePlan) -> dict[str, str]:
-    vendor = {name: wheel.version for name, wheel in plan.target.vendor_wheels.items()}
-    return {**plan.installed, **vendor}
-
-
-# ---- commands and files for people to copy
 
 
 def _commands(entry: Entry) -> Iterator[dict[str, Any]]:
@@ -124,8 +112,17 @@ def _commands(entry: Entry) -> Iterator[dict[str, Any]]:
         yield _command("try", run)
     else:
         yield from _run(entry)
-    if record:
-        yield from _check(record)
+    if not record:
+        return
+    for use, field in (("sbom", "SBOM"), ("provenance", "Provenance")):
+        if use in record.attestations:
+            template = f"'{{{{json .{field}}}}}'"
+            inspect = f"docker buildx imagetools inspect {record.by_digest} --format {template}"
+            yield _command(use, inspect)
+    if record.signed:
+        # The transparency log is ignored, because an image may have been signed without an entry.
+        verify = "cosign verify --key cosign.pub --insecure-ignore-tlog=true"
+        yield _command("signature", f"{verify} {record.by_digest}")
 
 
 def _command(use: str, text: str, *, cards: int = 0, runtime: str = "") -> dict[str, Any]:
@@ -147,15 +144,3 @@ def _run(entry: Entry) -> Iterator[dict[str, Any]]:
                 )
                 text = formats.text(use, workload).rstrip("\n")
                 yield _command(use, text, cards=cards if nodes == 1 else 0, runtime=runtime)
-
-
-def _check(record: Record) -> Iterator[dict[str, Any]]:
-    for use, field in (("sbom", "SBOM"), ("provenance", "Provenance")):
-        if use in record.attestations:
-            form = f"'{{{{json .{field}}}}}'"
-            inspect = f"docker buildx imagetools inspect {record.by_digest} --format {form}"
-            yield _command(use, inspect)
-    if record.signed:
-        # The transparency log is ignored, because an image may have been signed without an entry.
-        verify = "cosign verify --key cosign.pub --insecure-ignore-tlog=true"
-        yield _command("signature", f"{verify} {record.by_digest}")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -64,7 +64,7 @@ class Section:
 
     @property
     def differs(self) -> bool:
-        """Whether there is any difference."""
+        """True for any difference."""
         return bool(self.added or self.removed or self.changed)
 
 
@@ -92,7 +92,7 @@ class Difference:
 
     @property
     def differs(self) -> bool:
-        """Whether there is any difference."""
+        """True for any difference."""
         changed = any(layer.state != "equal" for layer in self.layers)
         return changed or any(section.differs for section in self.sections)
 
@@ -105,14 +105,14 @@ def difference(before: Contents, after: Contents) -> Difference:
         old, new = before.sections[name], after.sections[name]
         sections.append(_section(name, old, new))
         if name in PACKAGES:
-            same = {each for each in old if old[each] == new.get(each)}
+            # A package with another version has another file in any case.
+            old_files, new_files = before.files.get(name, {}), after.files.get(name, {})
+            equal = {package for package in old if old[package] == new.get(package)}
+            both = sorted(equal & {*old_files} & {*new_files})
             files = [
-                {each: file for each, file in side.files.get(name, {}).items() if each in same}
-                for side in (before, after)
+                {package: side[package] for package in both} for side in (old_files, new_files)
             ]
-            both = {*files[0]} & {*files[1]}
-            known = [{each: side[each] for each in sorted(both)} for side in files]
-            if (of_files := _section(f"files of {name}", *known)).differs:
+            if (of_files := _section(f"files of {name}", *files)).differs:
                 sections.append(of_files)
     return Difference(
         before=before,
@@ -137,17 +137,17 @@ def _section(name: str, old: Mapping[str, str], new: Mapping[str, str]) -> Secti
 
 def _layers(before: Contents, after: Contents) -> tuple[LayerChange, ...]:
     """The layers of both sides by name, those of ``after`` first."""
-    old, new = ({each.name: each for each in side.layers} for side in (before, after))
-    found = []
-    for name in [*new, *(each for each in old if each not in new)]:
+    old, new = ({layer.name: layer for layer in side.layers} for side in (before, after))
+    changes = []
+    for name in [*new, *(name for name in old if name not in new)]:
         a, b = old.get(name), new.get(name)
         if a and b:
             state = "equal" if a.identity == b.identity else "changed"
         else:
             state = "removed" if a else "added"
         sizes = (a.size if a else None, b.size if b else None)
-        found.append(LayerChange(name=name, state=state, sizes=sizes))
-    return tuple(found)
+        changes.append(LayerChange(name=name, state=state, sizes=sizes))
+    return tuple(changes)
 
 
 _ABSENT = "-"
@@ -157,49 +157,55 @@ _LONG = 60
 _SIZES = {SideKind.IMAGE: "unpacked", SideKind.RECORD: "compressed"}
 
 
-def difference_text(found: Difference, width: int = 0) -> str:
+def difference_text(compared: Difference, width: int = 0) -> str:
     """Tables of all that differs. Lines longer than ``width`` are folded, if it is not 0."""
-    before, after = found.before, found.after
+    before, after = compared.before, compared.after
     lines = columns([("before", before.name, before.kind), ("after", after.name, after.kind)])
     if sizes := _sizes(before, after):
         lines += ["", sizes]
-    for section in found.sections:
+    for section in compared.sections:
         if section.differs:
-            lines += ["", f"{section.name}: {_counts(section)}", *_rows(section)]
-    if found.layers:
-        lines += ["", *_layer_lines(found)]
-    if found.only_one:
-        lines += ["", f"not compared, because only one side has them: {', '.join(found.only_one)}"]
-    if not found.differs:
+            counts = {
+                "changed": len(section.changed),
+                "added": len(section.added),
+                "removed": len(section.removed),
+                "equal": section.equal,
+            }
+            parts = [f"{count:,} {name}" for name, count in counts.items() if count]
+            lines += ["", f"{section.name}: {', '.join(parts)}", *_rows(section)]
+    if compared.layers:
+        lines += ["", *_layer_lines(compared)]
+    if compared.only_one:
+        lines += [
+            "",
+            f"not compared, because only one side has them: {', '.join(compared.only_one)}",
+        ]
+    if not compared.differs:
         lines += ["", "no difference"]
     return printable("\n".join(fold(lines, width)))
 
 
-def difference_json(found: Difference) -> str:
+def difference_json(compared: Difference) -> str:
     """The same as JSON, with sizes in bytes."""
     content: dict[str, Any] = {
-        "before": _side(found.before),
-        "after": _side(found.after),
-        "differs": found.differs,
-        "sections": {
-            each.name: {
-                "added": each.added,
-                "removed": each.removed,
-                "changed": each.changed,
-                "equal": each.equal,
-            }
-            for each in found.sections
+        **{
+            side: {"name": contents.name, "kind": contents.kind, "size": contents.size}
+            for side, contents in (("before", compared.before), ("after", compared.after))
         },
-        "layers": [
-            {"name": each.name, "state": each.state, "sizes": each.sizes} for each in found.layers
-        ],
-        "not_compared": found.only_one,
+        "differs": compared.differs,
+        "sections": {
+            section.name: {
+                "added": section.added,
+                "removed": section.removed,
+                "changed": section.changed,
+                "equal": section.equal,
+            }
+            for section in compared.sections
+        },
+        "layers": [asdict(layer) for layer in compared.layers],
+        "not_compared": compared.only_one,
     }
     return json_text(content)
-
-
-def _side(side: Contents) -> dict[str, Any]:
-    return {"name": side.name, "kind": side.kind, "size": side.size}
 
 
 def _sizes(before: Contents, after: Contents) -> str:
@@ -215,24 +221,14 @@ def _sizes(before: Contents, after: Contents) -> str:
     return f"size: {sizes} ({sign}{size_text(abs(change))}), {_SIZES[after.kind]}"
 
 
-def _counts(section: Section) -> str:
-    counts = {
-        "changed": len(section.changed),
-        "added": len(section.added),
-        "removed": len(section.removed),
-        "equal": section.equal,
-    }
-    return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-
-
 def _rows(section: Section) -> Iterator[str]:
     """A table of short values, and then the long ones, each on its own line."""
-    found = [
+    values = [
         *((name, old, new) for name, (old, new) in section.changed.items()),
         *((name, _ABSENT, new) for name, new in section.added.items()),
         *((name, old, _ABSENT) for name, old in section.removed.items()),
     ]
-    rows = sorted((one_line(name), one_line(old), one_line(new)) for name, old, new in found)
+    rows = sorted((one_line(name), one_line(old), one_line(new)) for name, old, new in values)
     short = [row for row in rows if max(map(len, row)) <= _LONG]
     if short:
         yield from (f"  {line}" for line in columns([("", "before", "after"), *short]))
@@ -241,19 +237,19 @@ def _rows(section: Section) -> Iterator[str]:
             yield from (f"  {name}", f"    before  {old}", f"    after   {new}")
 
 
-def _layer_lines(found: Difference) -> Iterator[str]:
-    states = [layer.state for layer in found.layers]
+def _layer_lines(compared: Difference) -> Iterator[str]:
+    states = [layer.state for layer in compared.layers]
     counts = [
         f"{states.count(state)} {state}"
         for state in ("changed", "added", "removed", "equal")
         if state in states
     ]
     yield f"layers: {', '.join(counts)}"
-    # Without any size, as of commits, equal layers say nothing more.
-    sized = any(size is not None for layer in found.layers for size in layer.sizes)
+    # Without sizes, as of commits, equal layers are left out.
+    sized = any(size is not None for layer in compared.layers for size in layer.sizes)
     rows = [
-        (layer.name, layer.state, *((_size(each) for each in layer.sizes) if sized else ()))
-        for layer in found.layers
+        (layer.name, layer.state, *(map(_size, layer.sizes) if sized else ()))
+        for layer in compared.layers
         if sized or layer.state != "equal"
     ]
     if rows:

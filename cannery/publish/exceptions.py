@@ -28,7 +28,7 @@ def read_exceptions(root: Path, today: str) -> tuple[dict[str, Any], list[Proble
         return {"statements": []}, []
     document = read_json(text.encode(), EXCEPTIONS)
     expired = parse_yaml(text, EXCEPTIONS, lambda top: _expired(top, today))
-    statements = [each for n, each in enumerate(document["statements"]) if n not in expired]
+    statements = [s for number, s in enumerate(document["statements"]) if number not in expired]
     return {**document, "statements": statements}, [*expired.values()]
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from cannery.building import git
 from cannery.building.affected import CONTEXT, IMAGES, folders_of, is_read
-from cannery.building.git import Commit
 from cannery.common import console
 from cannery.common.errors import (
     EngineError,
@@ -28,7 +27,7 @@ from cannery.engine.images import local_images
 from cannery.image.plan import NAMESPACE, plan_image
 from cannery.lock.debs import FILE as DEBS_FILE
 from cannery.lock.debs import parse_debs
-from cannery.lock.lock_file import Lock, parse_lock
+from cannery.lock.lock_file import parse_lock
 from cannery.matrix.files import MATRIX
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
@@ -48,7 +47,14 @@ def read_contents(project: Project, name: str) -> Contents:
     that a record names.
     """
     if name.endswith(".json"):
-        return _of_record(name, _record_file(project, name))
+        path = Path(name).absolute()
+        if not path.is_file():
+            known = [
+                str(file.relative_to(project.root)) for file in project.releases.glob("*/*.json")
+            ]
+            what = f"there is no record {name}."
+            raise UsageError(Problem(what=what, fix=did_you_mean(name, known)))
+        return _of_record(name, read_record(path))
     try:
         local = local_images(local_names(name))
     except EngineError:
@@ -71,40 +77,26 @@ def local_names(name: str) -> list[str]:
     return [image_name(name, simulate=simulate) for simulate in (False, True)]
 
 
-def _record_file(project: Project, name: str) -> Record:
-    """The record in the file ``name``."""
-    path = Path(name).absolute()
-    if not path.is_file():
-        known = [str(each.relative_to(project.root)) for each in project.releases.glob("*/*.json")]
-        what = f"there is no record {name}."
-        raise UsageError(Problem(what=what, fix=did_you_mean(name, known)))
-    return read_record(path)
-
-
 def _recorded(project: Project, name: str) -> Record | None:
     """The newest record of the published image ``name``, by one of its tags or by its digest."""
-    found = None
-    for record in read_records(project.releases):
-        repository = f"{record.registry}/{record.repository}"
-        tags = {f"{repository}:{tag}" for tag in (record.tag, *record.tags)}
-        if name in tags | {f"{repository}@{digest}" for digest in record.digests}:
-            found = record
-    return found
+    for record in reversed(read_records(project.releases)):
+        tags = {f"{record.place}:{tag}" for tag in (record.tag, *record.tags)}
+        if name in tags | {f"{record.place}@{digest}" for digest in record.digests}:
+            return record
+    return None
 
 
 def not_found(project: Project, name: str) -> Problem:
     """The problem that ``name`` is neither a local image nor in a record."""
     targets = project.matrix().targets
-    own = {
-        text: each
-        for each in targets
-        for text in (each, *(image_name(each, simulate=simulate) for simulate in (False, True)))
+    targets_by_name = {
+        text: target for target in targets for text in (target, *local_names(target))
     }
-    if name in own:
+    if name in targets_by_name:
         what = f"{name} is not on this machine."
-        return Problem(what=what, fix=f"Build it: python build.py --target {own[name]}")
+        return Problem(what=what, fix=f"Build it: python build.py --target {targets_by_name[name]}")
     what = f"there is no local image {name!r}, and no record in releases/ names it."
-    near = closest(name, own)
+    near = closest(name, targets_by_name)
     return Problem(what=what, fix=f"Did you mean {near!r}?" if near else "")
 
 
@@ -126,6 +118,14 @@ def _of_image(project: Project, name: str, target: Target) -> Contents:
     config = details["Config"]
     inventory = image_inventory(name, target.platform, target)
     pairs = (pair.partition("=")[::2] for pair in config.get("Env") or [])
+    layers = engine.image_layers(name)
+    lock = parse_lock(read_text(project.lock(target)))
+    target_layers = [layer.name for layer in plan_image(target, lock).layers]
+    base = [f"base {number}" for number in range(1, len(layers) - len(target_layers) + 1)]
+    names = [*(["base"] if len(base) == 1 else base), *target_layers]
+    if len(names) != len(layers):
+        # The image was built from another state of the checkout.
+        names = [f"layer {number}" for number in range(1, len(layers) + 1)]
     return Contents(
         name=name,
         kind=SideKind.IMAGE,
@@ -136,33 +136,19 @@ def _of_image(project: Project, name: str, target: Target) -> Contents:
             "labels": config.get("Labels") or {},
         },
         files={"wheels": _files(inventory.wheels), "debian": _files(inventory.debian)},
-        layers=_layers(project, name, target),
+        layers=[
+            LayerContent(name=layer, identity=diff_id, size=size)
+            for layer, (diff_id, size) in zip(names, layers, strict=True)
+        ],
         size=details["Size"],
     )
 
 
-def _layers(project: Project, name: str, target: Target) -> list[LayerContent]:
-    found = engine.image_layers(name)
-    return [
-        LayerContent(name=each, identity=diff_id, size=size)
-        for each, (diff_id, size) in zip(
-            _layer_names(project, target, len(found)), found, strict=True
-        )
-    ]
-
-
-def _layer_names(project: Project, target: Target, count: int) -> list[str]:
-    """The names of ``count`` layers: those that the checkout gives them if it has as many."""
-    lock = parse_lock(read_text(project.lock(target)))
-    own = [layer.name for layer in plan_image(target, lock).layers]
-    base = [f"base {number}" for number in range(1, count - len(own) + 1)]
-    names = [*(["base"] if len(base) == 1 else base), *own]
-    return names if len(names) == count else [f"layer {n}" for n in range(1, count + 1)]
-
-
 def _files(packages: tuple[Package, ...]) -> dict[str, str]:
     return {
-        each.name: f"{each.file} (sha256 {each.sha256[:12]})" for each in packages if each.sha256
+        package.name: f"{package.file} (sha256 {package.sha256[:12]})"
+        for package in packages
+        if package.sha256
     }
 
 
@@ -173,8 +159,8 @@ def _of_record(name: str, record: Record) -> Contents:
         kind=SideKind.RECORD,
         sections={"components": record.components, **record.packages},
         layers=[
-            LayerContent(name=each.name, identity=each.diff_id, size=each.size)
-            for each in image.layers
+            LayerContent(name=layer.name, identity=layer.diff_id, size=layer.size)
+            for layer in image.layers
         ],
         size=image.size,
     )
@@ -194,10 +180,20 @@ def commit_contents(project: Project, revision: str, target_id: str) -> Contents
         raise UsageError(Problem(what=f"there is no commit {revision!r}.", fix=hint))
     folder = f"{IMAGES}{target_id}/"
     commit = git.read_commit(root, resolved, is_read)
-    target = _committed_target(commit, revision, target_id)
+    if MATRIX not in commit.texts:
+        raise MatrixError(f"{revision} has no {MATRIX}.")
+    targets = parse_matrix(commit.texts[MATRIX], f"{revision}:{MATRIX}", data=commit.texts).targets
+    if target_id not in targets:
+        what = f"there is no target {target_id!r} at {revision}."
+        raise UsageError(Problem(what=what, fix=did_you_mean(target_id, targets)))
+    target = targets[target_id]
     folders = folders_of(commit)
     files = folders.get(folder, {})
-    lock = _lock(files, f"{revision}:{folder}")
+    if _LOCK not in files:
+        raise MatrixError(f"there is no {revision}:{folder}{_LOCK}.")
+    lock = parse_lock(files[_LOCK], f"{revision}:{folder}{_LOCK}")
+    if DEBS_FILE in files:
+        lock = replace(lock, debs=parse_debs(files[DEBS_FILE], f"{revision}:{folder}{DEBS_FILE}"))
     plan = plan_image(target, lock)
     debs = lock.debs.debs if lock.debs else {}
     programs = folders.get(CONTEXT, {})
@@ -214,42 +210,17 @@ def commit_contents(project: Project, revision: str, target_id: str) -> Contents
             "build programs": {name: _short(text) for name, text in programs.items()},
         },
         files={
-            "wheels": _committed_files(lock),
+            "wheels": {
+                wheel.name: f"{wheel.files[0].name} (sha256 {wheel.files[0].sha256[:12]})"
+                for wheel in lock.wheels
+                if len(wheel.files) == 1
+            },
             "debian": {n: f"{deb.file} (sha256 {deb.sha256[:12]})" for n, deb in debs.items()},
         },
         layers=[LayerContent(name=layer.name, identity=layer.identity) for layer in plan.layers],
     )
 
 
-def _committed_target(commit: Commit, revision: str, target_id: str) -> Target:
-    if MATRIX not in commit.texts:
-        raise MatrixError(f"{revision} has no {MATRIX}.")
-    name = f"{revision}:{MATRIX}"
-    targets = parse_matrix(commit.texts[MATRIX], name, data=commit.texts).targets
-    if target_id not in targets:
-        what = f"there is no target {target_id!r} at {revision}."
-        raise UsageError(Problem(what=what, fix=did_you_mean(target_id, targets)))
-    return targets[target_id]
-
-
-def _lock(files: Mapping[str, str], folder: str) -> Lock:
-    if _LOCK not in files:
-        raise MatrixError(f"there is no {folder}{_LOCK}.")
-    lock = parse_lock(files[_LOCK], f"{folder}{_LOCK}")
-    if DEBS_FILE not in files:
-        return lock
-    return replace(lock, debs=parse_debs(files[DEBS_FILE], f"{folder}{DEBS_FILE}"))
-
-
-def _committed_files(lock: Lock) -> dict[str, str]:
-    return {
-        wheel.name: f"{wheel.files[0].name} (sha256 {wheel.files[0].sha256[:12]})"
-        for wheel in lock.wheels
-        if len(wheel.files) == 1
-    }
-
-
 def _short(text: str) -> str:
-    """The beginning of the sha256 of a file's text."""
     digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
     return f"sha256 {digest[:12]}"

@@ -16,7 +16,7 @@ from cannery.engine.containers import stand_ins_in
 from cannery.engine.images import ImageFiles
 from cannery.image.vendor_image import LABEL
 from cannery.lock.debs import DEBS, debs_of
-from cannery.lock.lock_file import Lock, parse_lock
+from cannery.lock.lock_file import parse_lock
 from cannery.publish.inventory import (
     BASE_IMAGE,
     LOCK,
@@ -50,14 +50,21 @@ def image_inventory(
         vendor_image = str((config.get("Labels") or {}).get(LABEL, ""))
         target = replace(target, vendor_image=vendor_image)
         simulated = bool(stand_ins_in(container, target))
-        own = record["site_packages"]
-        found = {place: [*_wheels(reader, place)] for place in {own, *_python_path(config)}}
+        site_packages = record["site_packages"]
+        pairs = (pair.partition("=")[::2] for pair in config.get("Env") or [])
+        path = next((value for name, value in pairs if name == "PYTHONPATH"), "")
+        # PYTHONPATH has the folders of CANN's Python packages.
+        of_cann = {*filter(None, path.split(":"))} - {site_packages}
+        try:
+            lock = parse_lock(reader.text(LOCK))
+        except MatrixError as error:
+            raise EngineError(f"the lock {LOCK} in {image} is invalid.") from error
         return Inventory(
             wheels=wheels(
-                found.pop(own),
-                (each for packages in found.values() for each in packages),
+                _wheels(reader, site_packages),
+                (package for place in of_cann for package in _wheels(reader, place)),
                 target,
-                _lock(reader, image),
+                lock,
                 simulated=simulated,
             ),
             debian=_rpms(reader) or _debian(reader),
@@ -81,20 +88,6 @@ def _record(reader: ImageFiles, image: str, target: Target) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError) as error:
         what = f"the record {RECORD} in {image} is missing or invalid."
         raise EngineError(Problem(what=what, fix=fix)) from error
-
-
-def _lock(reader: ImageFiles, image: str) -> Lock:
-    try:
-        return parse_lock(reader.text(LOCK))
-    except MatrixError as error:
-        raise EngineError(f"the lock {LOCK} in {image} is invalid.") from error
-
-
-def _python_path(config: Mapping[str, Any]) -> list[str]:
-    """The folders in the image's PYTHONPATH, where CANN has Python packages."""
-    pairs = (pair.partition("=")[::2] for pair in config.get("Env") or [])
-    path = next((value for name, value in pairs if name == "PYTHONPATH"), "")
-    return [place for place in path.split(":") if place]
 
 
 def _wheels(reader: ImageFiles, place: str) -> Iterator[Package]:
@@ -135,25 +128,20 @@ _FIELDS = 4
 
 def rpm_files(lists: Iterable[str]) -> dict[str, str]:
     """File to its sha256, from the lists of the layers. Other lines are left out."""
-    found = {}
-    for text in lists:
-        for line in text.splitlines():
-            sha256, _, file = line.partition("  ")
-            if file.endswith(".rpm"):
-                found[file] = sha256
-    return found
+    lines = (line.partition("  ") for text in lists for line in text.splitlines())
+    return {file: sha256 for sha256, _, file in lines if file.endswith(".rpm")}
 
 
 def rpm_packages(installed: str, files: Mapping[str, str]) -> tuple[Package, ...]:
     """The packages in the text of ``INSTALLED``; those without one of ``files`` are the base's."""
-    found = set()
+    packages = set()
     for line in installed.splitlines():
         fields = line.split("\t")
         if len(fields) != _FIELDS:
             continue
         name, version, architecture, license_ = fields
         file = f"{name}-{version.rpartition(':')[2]}.{architecture}.rpm"
-        found.add(
+        packages.add(
             Package(
                 name=name,
                 version=version,
@@ -165,4 +153,4 @@ def rpm_packages(installed: str, files: Mapping[str, str]) -> tuple[Package, ...
                 place="" if file in files else BASE_IMAGE,
             )
         )
-    return tuple(sorted(found))
+    return tuple(sorted(packages))

@@ -111,29 +111,25 @@ def debian_packages(status: str, debs: Iterable[Deb] = ()) -> tuple[Package, ...
     packages are those of the base image.
     """
     files = {(deb.name, deb.version, deb.architecture): deb for deb in debs}
-    found = set()
+    packages = set()
     for fields in _paragraphs(status):
         # Images that another program than dpkg has made have no Status.
         state = fields.get("status", "installed").split()
         if fields.get("package") and not _GONE & {*state[-1:]}:
+            # As in "glibc (2.31-13)".
+            source, _, source_version = fields.get("source", "").partition(" ")
             package = Package(
                 name=fields["package"],
                 version=fields.get("version", ""),
                 architecture=fields.get("architecture", ""),
                 source=Origin.DEBIAN,
                 place=BASE_IMAGE if files else "",
-                upstream=_upstream(fields.get("source", "")),
+                upstream=f"{source}@{source_version.strip('()')}" if source_version else source,
             )
             if deb := files.get((package.name, package.version, package.architecture)):
                 package = replace(package, file=deb.file, sha256=deb.sha256, place="")
-            found.add(package)
-    return tuple(sorted(found))
-
-
-def _upstream(source: str) -> str:
-    """As in ``Package``, from the field Source, as in ``glibc (2.31-13)``."""
-    name, _, version = source.partition(" ")
-    return f"{name}@{version.strip('()')}" if version else name
+            packages.add(package)
+    return tuple(sorted(packages))
 
 
 def _paragraphs(text: str) -> Iterator[dict[str, str]]:
@@ -173,7 +169,7 @@ def wheel(folder: str, metadata: bytes) -> Package:
 
 
 def wheels(
-    found: Iterable[Package],
+    installed: Iterable[Package],
     of_cann: Iterable[Package],
     target: Target,
     lock: Lock,
@@ -182,7 +178,7 @@ def wheels(
 ) -> tuple[Package, ...]:
     """The wheels of an image with their sources and files, sorted.
 
-    ``found`` are those in the interpreter's site-packages, ``of_cann`` those in CANN's packages,
+    ``installed`` are those in the interpreter's site-packages, ``of_cann`` those of CANN,
     and ``lock`` is the one that the image was made from.
     """
     locked = {wheel.name: wheel for wheel in lock.wheels}
@@ -191,7 +187,6 @@ def wheels(
         name: Origin.SIMULATOR if component in stand_ins else Origin.VENDOR
         for component, name in vendor_wheel_names(target).items()
     }
-
     built = {wheel.package: wheel.requirement for wheel in target.built_wheels.values()}
     versions = plan_image(target, lock).installed
 
@@ -209,9 +204,9 @@ def wheels(
         file = wheel.file_for(target.machine)
         return replace(package, file=file.name, sha256=file.sha256) if file else package
 
-    known = {with_source(each) for each in found}
-    known |= {replace(each, source=Origin.CANN) for each in of_cann}
-    return tuple(sorted(known))
+    packages = {with_source(package) for package in installed}
+    packages |= {replace(package, source=Origin.CANN) for package in of_cann}
+    return tuple(sorted(packages))
 
 
 def vendor_wheel_names(target: Target) -> dict[str, str]:
@@ -239,29 +234,25 @@ def vendor_packages(
     one, a file has the published hash, which the build has enforced, and a stand-in has none.
     If CANN was taken from an image, its packages have no file, and the image is their place.
     """
-    found = []
+    packages = []
     for component, file in target.artifacts.items():
+        wheel = target.vendor_wheels.get(component)
         stand_in = simulated and component not in target.real_artifacts
         published = "" if stand_in else file.sha256
         taken = bool(target.vendor_image) and component in CANN
         package = Package(
             name=component,
             # As in "8.0.T39 (910b)".
-            version=components.get(component, "").partition(" ")[0] or _version(target, component),
+            version=components.get(component, "").partition(" ")[0]
+            or (wheel.version if wheel else file.name),
             architecture=target.docker_arch,
             source=Origin.SIMULATOR if stand_in else Origin.VENDOR,
             file="" if taken else file.name,
             sha256="" if taken else hashes.get(component, "") or published,
             place=f"the image {target.vendor_image}" if taken else file.origin,
         )
-        found.append(package)
-    return tuple(sorted(found))
-
-
-def _version(target: Target, component: str) -> str:
-    """The version of a file that is not a component; for a source, the file's name."""
-    own = target.vendor_wheels.get(component)
-    return own.version if own else target.artifacts[component].name
+        packages.append(package)
+    return tuple(sorted(packages))
 
 
 _CLASSIFIER = "License :: "
@@ -307,14 +298,13 @@ def expression(words: str) -> str:
         return _WORDS.get(" ".join(words.lower().split()), "")
 
 
-def declared(own: str, words: str, classifiers: Sequence[str]) -> str:
+def declared(license_expression: str, words: str, classifiers: Sequence[str]) -> str:
     """The declared licence: an SPDX expression if there is one, else the package's own words.
 
     The arguments are its ``License-Expression``, ``License`` and ``Classifier`` fields (PEP 639);
     the more specific ones take precedence. It is empty if nothing is declared.
     """
     named = [c.rpartition(" :: ")[2] for c in classifiers if c.startswith(_CLASSIFIER)]
-    said = [each.strip() for each in (own, words, *named)]
-    said = [each for each in said if each.lower() not in _NOTHING]
-    found = (expression(each) for each in said)
-    return next((each for each in found if each), said[0] if said else "")
+    texts = [text.strip() for text in (license_expression, words, *named)]
+    texts = [text for text in texts if text.lower() not in _NOTHING]
+    return next(filter(None, map(expression, texts)), texts[0] if texts else "")

@@ -49,7 +49,6 @@ from cannery.registry.image_archive import Blobs, Packed, opener
 from cannery.registry.oci import (
     ATTESTED,
     CONFIG,
-    Descriptor,
     Document,
     image_index,
     image_manifest,
@@ -77,8 +76,9 @@ class PackedImage:
             candidate = self.candidate
             console.say(f"{candidate.target.id}: listing the packages in it")
             platform = candidate.target.platform
-            found = image_inventory(candidate.image, platform, candidate.target, candidate.hashes)
-            self._inventory.append(found)
+            self._inventory.append(
+                image_inventory(candidate.image, platform, candidate.target, candidate.hashes)
+            )
         return self._inventory[0]
 
 
@@ -108,65 +108,63 @@ def pack_image(candidate: Candidate, blobs: Blobs) -> PackedImage:
     packed = blobs.pack(candidate.image, diff_ids, lambda: engine.saved(candidate.image))
     created = str(parse_json(packed.config, most=MOST_CONFIG).get("created") or "")
     annotations = _annotations(candidate, created)
-    layers = [each.blob for each in packed.layers]
+    layers = [layer.blob for layer in packed.layers]
     manifest = image_manifest(packed.config_descriptor, layers, annotations)
     return PackedImage(candidate=candidate, packed=packed, manifest=manifest, created=created)
 
 
 def image_push(
-    project: Project, publishing: Publishing, repository: Repository, each: PackedImage
+    project: Project, publishing: Publishing, repository: Repository, image: PackedImage
 ) -> ImagePush:
     """The push of one packed image, with the tags that publish.yaml gives it."""
-    target, key = each.candidate.target, each.candidate.key
-    simulate = each.candidate.simulated
+    target, key = image.candidate.target, image.candidate.key
+    simulate = image.candidate.simulated
+    immutable = publishing.immutable_tag(target.id, key, simulate=simulate)
     return ImagePush(
         name=target.id,
         platforms=(target.platform,),
         key=key,
-        config=each.packed.config_descriptor.digest,
-        immutable=publishing.immutable_tag(target.id, key, simulate=simulate),
+        config=image.packed.config_descriptor.digest,
+        immutable=immutable,
         moving=publishing.moving_tags(target.id, simulate=simulate),
-        diff_ids={layer.blob.digest: layer.diff_id for layer in each.packed.layers},
-        content=lambda: _content(project, publishing, repository, each),
+        diff_ids={layer.blob.digest: layer.diff_id for layer in image.packed.layers},
+        content=lambda: _content(project, str(repository), immutable, image),
     )
 
 
-def _content(
-    project: Project, publishing: Publishing, repository: Repository, each: PackedImage
-) -> OciContent:
-    target = each.candidate.target
-    tag = publishing.immutable_tag(target.id, each.candidate.key, simulate=each.candidate.simulated)
+def _content(project: Project, repository: str, tag: str, image: PackedImage) -> OciContent:
+    target = image.candidate.target
     statements, attested = attestation_manifest(
-        each.manifest.digest, _statements(project, str(repository), tag, each)
+        image.manifest.digest, _statements(project, repository, tag, image)
     )
-    attesting = index_entry(each.manifest.digest, statements)
+    attesting = index_entry(image.manifest.digest, statements)
     layers = [
-        Blob(descriptor=layer.blob, content=opener(layer.path)) for layer in each.packed.layers
+        Blob(descriptor=layer.blob, content=opener(layer.path)) for layer in image.packed.layers
     ]
     return OciContent(
         name=target.id,
         blobs=(
             *layers,
-            blob_of(CONFIG, each.packed.config),
+            blob_of(CONFIG, image.packed.config),
             *(blob_of(blob.media_type, blob.content) for blob in attested),
         ),
         documents=(
-            each.manifest,
+            image.manifest,
             statements,
             image_index(
-                [each.manifest.descriptor(target.platform), attesting],
-                _annotations(each.candidate, each.created),
+                [image.manifest.descriptor(target.platform), attesting],
+                _annotations(image.candidate, image.created),
             ),
         ),
     )
 
 
 def _statements(
-    project: Project, repository: str, tag: str, each: PackedImage
+    project: Project, repository: str, tag: str, image: PackedImage
 ) -> Sequence[Mapping[str, Any]]:
     """The bill of materials and the provenance of the platform's manifest."""
-    candidate = each.candidate
-    target, inventory, digest = candidate.target, each.inventory(), each.manifest.digest
+    candidate = image.candidate
+    target, inventory, digest = candidate.target, image.inventory(), image.manifest.digest
     created = now()
     bill = spdx(target, inventory, image_digest=digest, created=created, reference=repository)
     made = slsa(
@@ -193,7 +191,7 @@ def _statements(
                 for name, (wanted, architecture) in bases(target).items()
             },
         ),
-        builder(finished=each.created),
+        builder(finished=image.created),
     )
     name = subject_name(repository, tag, target.platform)
     return [
@@ -204,34 +202,28 @@ def _statements(
 
 def platform_indexes(publishing: Publishing, pushed: Sequence[PushedImage]) -> list[ImagePush]:
     """The indexes for several platforms whose images are all among ``pushed``."""
-    found = []
-    images = {each.image_push.name: each for each in pushed}
+    pushes = []
+    images = {image.image_push.name: image for image in pushed}
     for tag, ids in publishing.indexes.items():
         present = [images[name] for name in ids if name in images]
         if len(present) == len(ids):
-            found.append(_platform_index(publishing, tag, present))
+            pushes.append(_platform_index(publishing, tag, present))
         elif present:
             missing = ", ".join(name for name in ids if name not in images)
             console.say(f"{tag} stays as it is: push {missing} together with the others to move it")
-    return found
+    return pushes
 
 
 def _platform_index(publishing: Publishing, tag: str, images: Sequence[PushedImage]) -> ImagePush:
-    entries: list[Descriptor] = []
-    for each in images:
-        entries += manifest_contents(each.root).manifests
-    simulate = any(
-        manifest_contents(each.root).annotations.get(simulated.LABEL) == "true" for each in images
-    )
+    indexes = [manifest_contents(image.root) for image in images]
+    entries = [entry for index in indexes for entry in index.manifests]
+    simulate = any(index.annotations.get(simulated.LABEL) == "true" for index in indexes)
     name = publishing.index_tag(tag, simulate=simulate)
-    annotations = {
-        "org.opencontainers.image.title": tag,
-        simulated.LABEL: str(simulate).lower(),
-    }
+    annotations = {"org.opencontainers.image.title": tag, simulated.LABEL: str(simulate).lower()}
     index = image_index(entries, annotations)
     return ImagePush(
         name=name,
-        platforms=tuple(each.platform for each in entries if each.platform != ATTESTED),
+        platforms=tuple(entry.platform for entry in entries if entry.platform != ATTESTED),
         key="",
         config="",
         immutable="",
@@ -243,19 +235,19 @@ def _platform_index(publishing: Publishing, tag: str, images: Sequence[PushedIma
 
 _GITHUB = {"GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_WORKFLOW_REF"}
 _GITLAB = {"CI_PROJECT_URL", "CI_RUNNER_ID", "CI_JOB_URL"}
-"""What names a job; a runner that imitates the service may not set all of them."""
+"""Variables of a job; a runner that imitates the service may not set all of them."""
 
 _VERSION = re.compile(r"\bv?([0-9]+\.[0-9][^\s]*)")
 
 
 def builder(*, finished: str, environ: Mapping[str, str] = os.environ) -> Builder:
-    """Who builds here: a job of GitHub's or GitLab's, by the variables it has, or some machine.
+    """The builder of this run: a job of GitHub's or GitLab's, by its variables, or some machine.
 
-    ``finished`` is when an image was built, where that is known.
+    ``finished`` is the time of the image's build, or empty.
     """
     identity, invocation = _job(environ)
-    code, said = run(["docker", "buildx", "version"], capture=True)
-    found = None if code else _VERSION.search(said)
+    code, output = run(["docker", "buildx", "version"], capture=True)
+    match = None if code else _VERSION.search(output)
     with engine.talking() as client:
         version = str(client.version()["Version"])
     return Builder(
@@ -263,12 +255,12 @@ def builder(*, finished: str, environ: Mapping[str, str] = os.environ) -> Builde
         invocation=invocation,
         finished=finished,
         engine=version,
-        buildx=found[1] if found else "",
+        buildx=match[1] if match else "",
     )
 
 
 def _job(environ: Mapping[str, str]) -> tuple[str, str]:
-    """What defines the job, and where that run of it can be looked at."""
+    """The URI of the job's definition, and the URL of this run of it."""
     if environ.get("GITHUB_ACTIONS") == "true" and environ.keys() >= _GITHUB:
         server, repository = environ["GITHUB_SERVER_URL"], environ["GITHUB_REPOSITORY"]
         run_id, attempt = environ["GITHUB_RUN_ID"], environ.get("GITHUB_RUN_ATTEMPT", "1")

@@ -83,7 +83,7 @@ def load(path: Path, matrix: Matrix) -> Publishing:
 
 
 def publishing_of(top: Section, matrix: Matrix) -> Publishing:
-    """The tag policy of the publish.yaml ``top``; what is wrong becomes a problem."""
+    """The tag policy of the publish.yaml ``top``; mistakes become problems."""
     if top.text("schema") not in ("1", ""):
         top.wrong("schema", "this version of cannery reads schema 1 only.")
     repository = top.text("repository")
@@ -92,8 +92,11 @@ def publishing_of(top: Section, matrix: Matrix) -> Publishing:
         top.wrong("repository", f"invalid repository name {repository!r}.", fix)
     immutable, moving = _rules(top.section("tags"))
     aliases, indexes = _aliases(top, matrix), _indexes(top, matrix)
-    by_scheme = scheme_tags(_schemes(top), matrix.targets.values())
-    found = Publishing(
+    schemes = [
+        scheme for scheme in top.texts("schemes", _against_scheme) if not _against_scheme(scheme)
+    ]
+    by_scheme = scheme_tags(schemes, matrix.targets.values())
+    publishing = Publishing(
         repository=repository,
         immutable=immutable,
         moving=moving,
@@ -105,53 +108,36 @@ def publishing_of(top: Section, matrix: Matrix) -> Publishing:
         trials=_trials(top, matrix),
     )
     if immutable and moving:
-        _check_names(top, found, matrix)
-    return found
+        _check_names(top, publishing, matrix)
+    return publishing
 
 
 def _rules(section: Section | None) -> tuple[str, str]:
     """The formats of the two tags of a target; empty if one is wrong."""
     if section is None:
         return "", ""
-    needs = {"immutable": {"target", "key"}, "moving": {"target"}}
-    rules = [_rule(section, name, fields) for name, fields in needs.items()]
+    rules = []
+    for name, needed in (("immutable", ("target", "key")), ("moving", ("target",))):
+        rule = section.text(name)
+        if rule and {*(fields_of(rule) or ())} != {*needed}:
+            fields = " and ".join(f"{{{field}}}" for field in needed)
+            section.wrong(name, f"{rule!r} must contain {fields}, and nothing else in braces.")
+            rule = ""
+        rules.append(rule)
     section.done()
     return rules[0], rules[1]
-
-
-def _rule(section: Section, name: str, needs: set[str]) -> str:
-    rule = section.text(name)
-    if not rule:
-        return ""
-    wanted = " and ".join(f"{{{each}}}" for each in sorted(needs, reverse=True))
-    try:
-        parts = [part for part in string.Formatter().parse(rule) if part[1] is not None]
-    except ValueError:
-        parts = []
-    plain = all(not form and not conversion for _, _, form, conversion in parts)
-    if not plain or {part[1] for part in parts} != needs:
-        section.wrong(name, f"{rule!r} must contain {wanted}, and nothing else in braces.")
-        return ""
-    return rule
 
 
 def _aliases(top: Section, matrix: Matrix) -> dict[str, str]:
     section = top.section("aliases", required=False)
     if section is None:
         return {}
-    uses = {each.recommended: each for each in matrix.targets.values() if each.recommended}
+    uses = {target.recommended: target for target in matrix.targets.values() if target.recommended}
     known = {**matrix.targets, **uses}
     owners = {alias: section.choose(alias, known, "target") for alias in section.names()}
     for alias in owners:
         _check_tag(section, alias)
     return {alias: owner.id for alias, owner in owners.items() if owner}
-
-
-def _schemes(top: Section) -> tuple[str, ...]:
-    """The schemes that can be used; what is wrong with the others becomes a problem."""
-    return tuple(
-        each for each in top.texts("schemes", _against_scheme) if not _against_scheme(each)
-    )
 
 
 def _against_scheme(scheme: str) -> str:
@@ -175,15 +161,15 @@ def _indexes(top: Section, matrix: Matrix) -> dict[str, tuple[str, ...]]:
     section = top.section("indexes", required=False)
     if section is None:
         return {}
-    found = {}
+    indexes = {}
     for tag in section.names():
         _check_tag(section, tag)
-        ids = section.texts(tag, lambda each: _unknown(each, matrix))
-        targets = [matrix.targets[each] for each in ids if each in matrix.targets]
+        ids = section.texts(tag, lambda name: _unknown(name, matrix))
+        targets = [matrix.targets[name] for name in ids if name in matrix.targets]
         if len(targets) == len(ids):
-            found[tag] = ids
+            indexes[tag] = ids
             _check_index(section, tag, targets)
-    return found
+    return indexes
 
 
 def _check_index(section: Section, tag: str, targets: list[Target]) -> None:
@@ -210,54 +196,54 @@ def _trials(top: Section, matrix: Matrix) -> dict[str, Trial]:
     section = top.section("trials", required=False)
     if section is None:
         return {}
-    found = {}
-    for name, each in section.sections():
+    trials = {}
+    for name, trial in section.sections():
         if what := _unknown(name, matrix):
             section.wrong(name, what)
-        title, url = each.text("title"), each.text("url")
+        title, url = trial.text("title"), trial.text("url")
         if url and not re.fullmatch(r"https?://[^\s<>\"']+", url):
-            each.wrong("url", f"invalid URL {url!r}.", "Begin it with https://.")
-        each.done()
-        found[name] = Trial(title=title, url=url)
-    return found
+            trial.wrong("url", f"invalid URL {url!r}.", "Begin it with https://.")
+        trial.done()
+        trials[name] = Trial(title=title, url=url)
+    return trials
 
 
-def _check_names(top: Section, found: Publishing, matrix: Matrix) -> None:
+def _check_names(top: Section, publishing: Publishing, matrix: Matrix) -> None:
     """Report every tag that two targets, aliases or indexes would use."""
     taken: dict[str, str] = {}
     for name in matrix.targets:
         for simulate in (False, True):
-            tag = found.moving_tags(name, simulate=simulate)[0]
+            tag = publishing.moving_tags(name, simulate=simulate)[0]
             other = taken.setdefault(tag, f"target {name}")
             if other != f"target {name}":
                 top.wrong("tags", f"{tag!r} would be the tag of {other} and of target {name}.")
-            example = found.immutable_tag(name, "0" * KEY_DIGITS, simulate=simulate)
+            example = publishing.immutable_tag(name, "0" * KEY_DIGITS, simulate=simulate)
             for each in (tag, example):
                 if not is_tag(each):
                     top.wrong("tags", f"{each!r} would be an invalid tag of {name}.", _TAG_FORM)
     for key, kind, tags in (
-        ("aliases", "alias", found.aliases),
-        ("indexes", "index", found.indexes),
+        ("aliases", "alias", publishing.aliases),
+        ("indexes", "index", publishing.indexes),
     ):
         section = top.section(key, required=False) or top
         for tag in tags:
             other = taken.setdefault(tag, f"the {kind} {tag}")
             if other != f"the {kind} {tag}":
                 section.wrong(tag, f"{tag!r} is already the tag of {other}.", "Rename it.")
-    for tag, name in found.by_scheme.items():
+    for tag, name in publishing.by_scheme.items():
         if tag in taken:
             top.wrong("schemes", f"{tag!r} of {name} is already the tag of {taken[tag]}.")
         elif not is_tag(tag):
             top.wrong("schemes", f"{tag!r} would be an invalid tag of {name}.", _TAG_FORM)
         taken[tag] = f"target {name}"
-    _check_immutable(top, found, matrix, taken)
+    _check_immutable(top, publishing, matrix, taken)
 
 
 def _check_immutable(
-    top: Section, found: Publishing, matrix: Matrix, taken: Mapping[str, str]
+    top: Section, publishing: Publishing, matrix: Matrix, taken: Mapping[str, str]
 ) -> None:
     """Report every tag that could also be an immutable tag of a later image."""
-    patterns = {name: found.immutable_pattern(name) for name in matrix.targets}
+    patterns = {name: publishing.immutable_pattern(name) for name in matrix.targets}
     for tag, owner in taken.items():
         for name, pattern in patterns.items():
             if pattern.fullmatch(tag):
@@ -265,13 +251,11 @@ def _check_immutable(
                 top.wrong("tags", what, "Rename it.")
 
 
-_OF_APPLICATION = ("application", "application_version")
-
 FIELDS = (
     *("arch", "cann", "chip", "os", "python", "torch", "torch_npu", "deepspeed"),
-    *_OF_APPLICATION,
+    *("application", "application_version"),
 )
-"""What a scheme may have in braces; ``os`` is the base's name without its '-'."""
+"""Names that a scheme may have in braces; ``os`` is the base's name without its '-'."""
 
 
 def fields_of(scheme: str) -> tuple[str, ...] | None:
@@ -297,24 +281,20 @@ def scheme_tags(schemes: Iterable[str], targets: Iterable[Target]) -> dict[str, 
     for scheme in schemes:
         used = fields_of(scheme) or ()
         for target in ordered:
-            values = _values(target)
+            application = target.application
+            values = {
+                "arch": target.docker_arch,
+                "cann": target.cann.version,
+                "chip": target.chip,
+                "os": target.base.name.replace("-", "", 1),
+                "python": target.python.minor,
+                "torch": target.torch,
+                "torch_npu": target.torch_npu,
+                "deepspeed": target.deepspeed,
+                "application": application.component if application else "",
+                "application_version": application.version if application else "",
+            }
             applied = "application" in used
-            if applied == bool(target.application) and all(values.get(name) for name in used):
+            if applied == bool(application) and all(values.get(name) for name in used):
                 owners.setdefault(scheme.format(**values), target)
     return {tag: target.id for tag, target in owners.items()}
-
-
-def _values(target: Target) -> Mapping[str, str]:
-    application = target.application
-    return {
-        "arch": target.docker_arch,
-        "cann": target.cann.version,
-        "chip": target.chip,
-        "os": target.base.name.replace("-", "", 1),
-        "python": target.python.minor,
-        "torch": target.torch,
-        "torch_npu": target.torch_npu,
-        "deepspeed": target.deepspeed,
-        "application": application.component if application else "",
-        "application_version": application.version if application else "",
-    }

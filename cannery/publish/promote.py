@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -71,33 +71,37 @@ class Promotion:
         if self.place.tag:
             return (self.place.tag,)
         if record and record.digest == digest:
-            return (record.tag, *self._moving(record))
+            current = self.publishing.moving_tags(record.target, simulate=record.simulated)
+            if lost := [tag for tag in record.tags if tag not in current]:
+                console.say(f"not moved, because {record.target} has lost it: {', '.join(lost)}")
+            return (record.tag, *(tag for tag in record.tags if tag in current))
         if self.wanted.tag:
             return (self.wanted.tag,)
         what = f"{self.place} has no tag, and neither a record nor {self.wanted} names one."
         raise UsageError(Problem(what=what, fix=f"Write {self.place}:TAG."))
-
-    def _moving(self, record: Record) -> tuple[str, ...]:
-        """The moving tags of ``record`` that publish.yaml still gives to its target."""
-        current = self.publishing.moving_tags(record.target, simulate=record.simulated)
-        if lost := [tag for tag in record.tags if tag not in current]:
-            console.say(f"not moved, because {record.target} has lost it: {', '.join(lost)}")
-        return tuple(tag for tag in record.tags if tag in current)
 
     def _copy(
         self, digest: str, tags: Sequence[str], immutable: Collection[str]
     ) -> tuple[list[TagMove], frozenset[str]]:
         """Copy everything, and return the tags to move and the digests that are new."""
         image = closure(self.source, digest)
-        about = _referrer_tags([document.digest for document in image], self.source.tags())
-        referrers = {tag: closure(self.source, self.source.resolve(tag)) for tag in about}
+        subjects = {document.digest.replace(":", "-", 1) for document in image}
+        referrers = {
+            tag: closure(self.source, self.source.resolve(tag))
+            for tag in self.source.tags()
+            if _REFERRER.fullmatch(tag) and tag.partition(".")[0] in subjects
+        }
         before = read_tags(self.destination, [*referrers, *tags])
         for tag in tags:
             if tag in immutable and tag in before and before[tag].digest != digest:
                 what = f"{self.destination.at(tag)} names another image: {before[tag].digest}."
                 raise PublishError(Problem(what=what, fix="The tag is immutable: choose another."))
         documents = [*image, *chain.from_iterable(referrers.values())]
-        new = {each.digest for each in documents if not self.destination.has_manifest(each.digest)}
+        new = {
+            document.digest
+            for document in documents
+            if not self.destination.has_manifest(document.digest)
+        }
         copy(self.source, self.destination, documents)
         console.say(f"reading {self.destination.at(digest)} back")
         read: set[str] = set()
@@ -109,9 +113,3 @@ class Promotion:
             TagMove(tag=tag, before=before.get(tag), after=root) for tag, root in after.items()
         ]
         return moves, frozenset(new)
-
-
-def _referrer_tags(digests: Iterable[str], tags: Iterable[str]) -> list[str]:
-    """The tags of signatures and other referrers of ``digests``."""
-    subjects = {digest.replace(":", "-", 1) for digest in digests}
-    return [tag for tag in tags if _REFERRER.fullmatch(tag) and tag.partition(".")[0] in subjects]

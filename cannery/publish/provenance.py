@@ -97,23 +97,24 @@ class Inputs:
 def slsa(target: Target, inventory: Inventory, inputs: Inputs, builder: Builder) -> dict[str, Any]:
     """The SLSA predicate for an image of ``target`` that holds ``inventory``."""
     building = inputs.bases["BUILD_IMAGE"].architecture
+    pinned = _PINNED.fullmatch(inventory.vendor_image)
     dependencies = [
         *_commit(inputs.source),
-        *(_base(name, each) for name, each in sorted(inputs.bases.items())),
-        *_vendor_image(target, inventory),
+        *(_base(name, base) for name, base in sorted(inputs.bases.items())),
+        *([_pinned("CANN", pinned, target.platform)] if pinned else []),
         *_vendor_files(inventory),
         *(
-            _wheel(each, "image", target.docker_arch, is_built=each.name in inputs.sdists)
-            for each in inputs.lock
+            _wheel(wheel, "image", target.docker_arch, is_built=wheel.name in inputs.sdists)
+            for wheel in inputs.lock
         ),
-        *(_wheel(each, "builder of wheels", target.docker_arch) for each in inputs.builder),
-        *(_wheel(each, "build stage", building) for each in inputs.build_stage),
+        *(_wheel(wheel, "builder of wheels", target.docker_arch) for wheel in inputs.builder),
+        *(_wheel(wheel, "build stage", building) for wheel in inputs.build_stage),
         *_debian(inventory),
     ]
     internal = {
         "simulated": inventory.simulated,
         "key": inputs.key,
-        **_said({"engine": builder.engine, "buildx": builder.buildx}),
+        **_known({"engine": builder.engine, "buildx": builder.buildx}),
     }
     metadata = {
         "invocationId": builder.invocation,
@@ -133,24 +134,24 @@ def slsa(target: Target, inventory: Inventory, inputs: Inputs, builder: Builder)
         },
         "runDetails": {
             "builder": {"id": builder.id, "version": {"cannery": __version__}},
-            "metadata": _said(metadata),
+            "metadata": _known(metadata),
         },
     }
 
 
-def _said(values: Mapping[str, str]) -> dict[str, str]:
+def _known(values: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 
 def _commit(source: Source) -> Iterable[dict[str, Any]]:
     if not source.commit:
         return
-    found: dict[str, Any] = {"name": "source", "digest": {"gitCommit": source.commit}}
+    entry: dict[str, Any] = {"name": "source", "digest": {"gitCommit": source.commit}}
     if source.repository:
-        found["uri"] = f"git+{source_uri(source.repository)}@{source.commit}"
+        entry["uri"] = f"git+{source_uri(source.repository)}@{source.commit}"
     if source.changed:
-        found["annotations"] = {"changed": True}
-    yield found
+        entry["annotations"] = {"changed": True}
+    yield entry
 
 
 def _pinned(name: str, pinned: re.Match[str], platform: str) -> dict[str, Any]:
@@ -160,23 +161,17 @@ def _pinned(name: str, pinned: re.Match[str], platform: str) -> dict[str, Any]:
     return {"name": name, "uri": uri, "digest": {"sha256": pinned["digest"]}}
 
 
-def _vendor_image(target: Target, inventory: Inventory) -> Iterable[dict[str, Any]]:
-    """The image that CANN was taken from."""
-    if pinned := _PINNED.fullmatch(inventory.vendor_image):
-        yield _pinned("CANN", pinned, target.platform)
-
-
-def _base(name: str, each: UsedBase) -> dict[str, Any]:
-    platform = f"linux/{each.architecture}"
-    if pinned := _PINNED.fullmatch(each.used):
+def _base(name: str, used_base: UsedBase) -> dict[str, Any]:
+    platform = f"linux/{used_base.architecture}"
+    if pinned := _PINNED.fullmatch(used_base.used):
         return _pinned(name, pinned, platform)
-    algorithm, _, value = each.used.partition(":")
-    annotations = {"platform": platform, "image": each.base.image}
-    if each.bootstrapped:
+    algorithm, _, value = used_base.used.partition(":")
+    annotations = {"platform": platform, "image": used_base.base.image}
+    if used_base.bootstrapped:
         annotations = {
-            "bootstrapped": f"Debian {each.base.suite}",
+            "bootstrapped": f"Debian {used_base.base.suite}",
             "platform": platform,
-            "insteadOf": each.base.image,
+            "insteadOf": used_base.base.image,
         }
     # The id of an image on the building machine: it can be compared, and not pulled.
     return {"name": name, "digest": {algorithm: value}, "annotations": annotations}
@@ -199,20 +194,20 @@ def _vendor_files(inventory: Inventory) -> Iterable[dict[str, Any]]:
 
 
 def _wheel(
-    each: LockedWheel, used_in: str, architecture: str, *, is_built: bool = False
+    wheel: LockedWheel, used_in: str, architecture: str, *, is_built: bool = False
 ) -> dict[str, Any]:
     annotations = {"usedIn": used_in} | ({"builtFrom": "sdist"} if is_built else {})
-    found: dict[str, Any] = {
-        "name": each.name,
-        "uri": PackageURL("pypi", None, each.name, each.version).to_string(),
+    entry: dict[str, Any] = {
+        "name": wheel.name,
+        "uri": PackageURL("pypi", None, wheel.name, wheel.version).to_string(),
         "annotations": annotations,
     }
-    if file := each.file_for(MACHINE_OF[architecture]):
+    if file := wheel.file_for(MACHINE_OF[architecture]):
         annotations["file"] = file.name
-        found["digest"] = {"sha256": file.sha256}
+        entry["digest"] = {"sha256": file.sha256}
     else:
         annotations["sha256"] = "not known"
-    return found
+    return entry
 
 
 def _debian(inventory: Inventory) -> Iterable[dict[str, Any]]:
@@ -275,9 +270,9 @@ def attestation_manifest(
     """The manifest that holds ``statements``, and its blobs, which have to be stored before it."""
     blobs, layers = [], []
     for each in statements:
-        said = {f"{a}:{v}" for one in each["subject"] for a, v in one["digest"].items()}
-        if said != {subject_digest}:
-            raise ValueError(f"a statement is about {sorted(said)} and not about {subject_digest}")
+        subjects = {f"{a}:{v}" for one in each["subject"] for a, v in one["digest"].items()}
+        if subjects != {subject_digest}:
+            raise ValueError(f"a statement is about {sorted(subjects)}, not {subject_digest}")
         blob = Document(media_type=STATEMENT, content=encoded(each))
         annotations = {"containerd.io/uncompressed": blob.digest, PREDICATE: each["predicateType"]}
         blobs.append(blob)

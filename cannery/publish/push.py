@@ -24,13 +24,13 @@ from cannery.publish import cosign
 from cannery.publish.oci_image import PackedImage, image_push, pack_image, platform_indexes
 from cannery.publish.policy import Publishing
 from cannery.publish.provenance import PREDICATE, SLSA, SPDX
-from cannery.publish.published import content_of, images_in
 from cannery.publish.pushable import PushOptions, candidates
-from cannery.publish.transaction import PushedImage, PushHooks, Transaction
+from cannery.publish.transaction import PushedImage, PushHooks, Transaction, content_of, images_in
 from cannery.registry.client import Repository
 from cannery.registry.image_archive import Blobs
 from cannery.registry.oci import ATTESTED, manifest_contents
 from cannery.registry.records import (
+    Changes,
     LayerRecord,
     PlatformImage,
     Record,
@@ -75,20 +75,18 @@ class Push:
     def run(self, selection: Selection) -> list[PushedImage]:
         """Publish the images of ``selection``, all or none.
 
-        Raises:
-            PublishError: an image may not be pushed, or a tag names another image.
-            CanneryError: anything else; the last problem says what state the tags are in.
+        The last problem of an error says what state the tags are in.
         """
-        found = candidates(self.project, selection, self.options)
+        images = candidates(self.project, selection, self.options)
         # An unreadable record has to be found before anything is sent.
         earlier = read_records(self.project.releases)
         # A wrong password has to be found before everything is compressed.
         self.repository.tags()
         blobs = Blobs(folder=self.project.state / "blobs", compression=self.options.compression)
-        packed = {each.target.id: pack_image(each, blobs) for each in found}
+        packed = {image.target.id: pack_image(image, blobs) for image in images}
         image_pushes = [
-            image_push(self.project, self.publishing, self.repository, each)
-            for each in packed.values()
+            image_push(self.project, self.publishing, self.repository, image)
+            for image in packed.values()
         ]
         hooks = PushHooks(
             check_taken=lambda pushed: self._check_taken(packed, pushed, earlier),
@@ -113,32 +111,29 @@ class Push:
                 "killed, or delete the tag in the registry if the record is right; then push again."
             )
             raise PublishError(Problem(what=f"{what}{record.digest}.", fix=fix))
-        if lacking := sorted({*_NAMES.values()} - {*_attestations(pushed)}):
-            what = f"{tag} has the content key of this image, but no {' and no '.join(lacking)}."
+        if missing := sorted({*_NAMES.values()} - {*_attestations(pushed)}):
+            what = f"{tag} has the content key of this image, but no {' and no '.join(missing)}."
             fix = "Find out who has pushed it, delete the tag in the registry, and push again."
             raise PublishError(Problem(what=what, fix=fix))
         reasons = ["its record names it"] if record else []
         if self.options.signing_key:
-            self._verify_taken(pushed)
+            try:
+                self._verify(pushed)
+            except EngineError as error:
+                what = f"{tag} was published before."
+                fix = "If you trust it, sign it with cosign; else delete its tag. Then push again."
+                error.problems = (*error.problems, Problem(what=what, fix=fix))
+                raise
             reasons.append("it is signed with the key")
         if _same_content(packed[name], pushed):
             reasons.append("it has the same files and settings as the image here")
         console.say(f"{name}: {tag} has the same content key and stays as it is: {digest}")
         console.say(f"{name}: {'; '.join(reasons) or _UNVOUCHED}", "" if reasons else "warning")
 
-    def _verify_taken(self, pushed: PushedImage) -> None:
-        try:
-            self._verify(pushed)
-        except EngineError as error:
-            what = f"{self.repository.at(pushed.image_push.immutable)} was published before."
-            fix = "If you trust it, sign it with cosign; else delete its tag. Then push again."
-            error.problems = (*error.problems, Problem(what=what, fix=fix))
-            raise
-
     def _recorded(self, pushed: PushedImage, earlier: Sequence[Record]) -> Record | None:
         """The record of the immutable tag of ``pushed`` in this repository."""
         place, tag = str(self.repository), pushed.image_push.immutable
-        return next((each for each in earlier if (each.place, each.tag) == (place, tag)), None)
+        return next((r for r in earlier if (r.place, r.tag) == (place, tag)), None)
 
     def _test(
         self, packed: dict[str, PackedImage], pushed: PushedImage, earlier: Sequence[Record]
@@ -149,29 +144,33 @@ class Push:
             if engine.image_id(f"{name}@{digest}"):
                 # An engine may keep one platform of a name, and this one can be another's.
                 parts = manifest_contents(pushed.root).manifests
-                digest = next((each.digest for each in parts if each.platform == platform), digest)
+                digest = next((part.digest for part in parts if part.platform == platform), digest)
             had = engine.image_id(f"{name}@{digest}")
             console.say(f"{pushed.image_push.name}: pulling {name}@{digest} for {platform}")
             try:
                 image = engine.pull_digest(name, digest, platform, self.repository.login)
                 # An index for several platforms was not packed, and its parts are tested.
-                if own := packed.get(pushed.image_push.name):
-                    (self.smoke or self._smoke)(own, image)
-                    if not (_same_content(own, pushed) or self._recorded(pushed, earlier)):
-                        # The record that is missing tells of the published image.
-                        packed[pushed.image_push.name] = _pulled(own, image)
+                if local := packed.get(pushed.image_push.name):
+                    (self.smoke or self._smoke)(local, image)
+                    if not (_same_content(local, pushed) or self._recorded(pushed, earlier)):
+                        # The missing record is that of the published image, which has passed only
+                        # the quick checks.
+                        candidate = replace(local.candidate, image=image, report="")
+                        published = replace(local, candidate=candidate, _inventory=[])
+                        published.inventory()
+                        packed[pushed.image_push.name] = published
             finally:
                 if not had:
                     engine.remove_name(f"{name}@{digest}")
 
-    def _smoke(self, each: PackedImage, image: str) -> None:
-        target = each.candidate.target
+    def _smoke(self, packed: PackedImage, image: str) -> None:
+        target = packed.candidate.target
         have = {"os", *target.components}
         only = [name for name in components(self.project) if name in SMOKE and name in have]
         name = f"{target.id}, pulled from {self.repository.host}"
         result = verify(
             self.project,
-            Subject(target=target, image=image, name=name, simulated=each.candidate.simulated),
+            Subject(target=target, image=image, name=name, simulated=packed.candidate.simulated),
             [no_device()],
             only=only,
         )
@@ -210,18 +209,18 @@ class Push:
         earlier: Sequence[Record],
     ) -> list[RecordFile]:
         """The records of ``pushed`` that do not exist yet."""
-        found = []
-        for each in pushed:
-            if own := packed.get(each.image_push.name):
-                record = self._record(own, each, earlier)
-                if file := record_file(self.project.releases, record, earlier):
-                    found.append(file)
-        return found
+        records = (
+            self._record(packed[image.image_push.name], image, earlier)
+            for image in pushed
+            if image.image_push.name in packed
+        )
+        files = (record_file(self.project.releases, record, earlier) for record in records)
+        return [file for file in files if file]
 
-    def _record(self, own: PackedImage, pushed: PushedImage, earlier: Sequence[Record]) -> Record:
-        candidate = own.candidate
+    def _record(self, local: PackedImage, pushed: PushedImage, earlier: Sequence[Record]) -> Record:
+        candidate = local.candidate
         target = candidate.target
-        packages = own.inventory().versions
+        packages = local.inventory().versions
         tag = pushed.image_push.immutable
         comparable = [
             record
@@ -240,36 +239,31 @@ class Push:
             simulated=candidate.simulated,
             pushed=now(),
             commit=git.commit(self.project.root),
-            platforms={target.platform: self._image(own, pushed)},
+            platforms={target.platform: self._image(local, pushed)},
             components=target.components,
             packages=packages,
-            changes=difference(last.tag, last.packages, packages)
-            if last
-            else difference("", {}, {}),
+            changes=difference(last.tag, last.packages, packages) if last else Changes(),
             verified=results(candidate.report) if candidate.report else (),
             attestations=_attestations(pushed),
             signed=bool(self.options.signing_key),
         )
 
-    def _image(self, own: PackedImage, pushed: PushedImage) -> PlatformImage:
+    def _image(self, local: PackedImage, pushed: PushedImage) -> PlatformImage:
         """The image in the registry, whose layers an earlier push may have compressed otherwise."""
         [manifest] = images_in(pushed.documents)
         config, *blobs = manifest_contents(manifest).blobs
-        names = [layer.name for layer in own.candidate.layers]
+        names = [layer.name for layer in local.candidate.layers]
         base = ["base"] * (len(blobs) - len(names))
         layers = tuple(
             LayerRecord(
-                digest=blob.digest,
-                diff_id=pushed.diff_ids[blob.digest],
-                size=blob.size,
-                name=name,
+                digest=blob.digest, diff_id=pushed.diff_ids[blob.digest], size=blob.size, name=name
             )
             for blob, name in zip(blobs, [*base, *names][-len(blobs) :], strict=True)
         )
         return PlatformImage(
             digest=manifest.digest,
             config=config.digest,
-            size=config.size + sum(each.size for each in layers),
+            size=config.size + sum(layer.size for layer in layers),
             layers=layers,
         )
 
@@ -277,25 +271,18 @@ class Push:
 def _attestations(pushed: PushedImage) -> dict[str, str]:
     """The kind of each attestation of the image, and its digest."""
     entries = manifest_contents(pushed.root).manifests
-    attesting = {each.digest for each in entries if each.platform == ATTESTED}
-    found = {}
+    attesting = {entry.digest for entry in entries if entry.platform == ATTESTED}
+    attestations = {}
     for document in pushed.documents:
         if document.digest in attesting:
             loaded: dict[str, Any] = json.loads(document.content)
             for layer in loaded.get("layers") or []:
                 kind = (layer.get("annotations") or {}).get(PREDICATE, "")
-                found[_NAMES.get(kind, kind)] = str(layer["digest"])
-    return found
+                attestations[_NAMES.get(kind, kind)] = str(layer["digest"])
+    return attestations
 
 
-def _same_content(own: PackedImage, pushed: PushedImage) -> bool:
-    """Whether ``pushed`` is the image ``own``, or one that differs from it in labels only."""
-    config = parse_json(own.packed.config, most=MOST_CONFIG)
+def _same_content(local: PackedImage, pushed: PushedImage) -> bool:
+    """True if ``pushed`` is the image ``local``, or differs from it in labels only."""
+    config = parse_json(local.packed.config, most=MOST_CONFIG)
     return not pushed.taken or pushed.taken.content == content_of(config)
-
-
-def _pulled(own: PackedImage, image: str) -> PackedImage:
-    """``own`` with what is in the local ``image``, which no check but the quick ones has seen."""
-    found = replace(own, candidate=replace(own.candidate, image=image, report=""), _inventory=[])
-    found.inventory()
-    return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which images may be pushed, before any registry is asked."""
+"""The images that may be pushed, checked before any request to a registry."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from cannery.verify.devices import device_kinds
 from cannery.verify.results import report_text
 
 _SHOWN = 5
-"""How many targets of a base are named."""
+"""The most targets of a base that a message names."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PushOptions:
     """How images are pushed. ``signing_key`` is a file or a URI; empty for no signature.
 
-    ``allow`` has the names of what is refused otherwise: simulated, unverified or differs.
+    ``allow`` has exceptions from the checks: simulated, unverified or differs.
     """
 
     artifacts: Path
@@ -74,8 +74,14 @@ class Candidate:
 
 def candidates(project: Project, selection: Selection, options: PushOptions) -> list[Candidate]:
     """The images of ``selection``, all of which may be pushed."""
-    problems = [*_against_release(project, selection, options), *_against_signing(options)]
-    found = []
+    problems = [*_against_release(project, selection, options)]
+    key = options.signing_key
+    if (options.release or key) and not cosign.find_cosign():
+        what = "cosign, which signs images, is not installed."
+        problems.append(Problem(what=what, fix=cosign.INSTALL))
+    if key and (problem := cosign.key_problem(key)):
+        problems.append(problem)
+    images = []
     for selected in selection.targets:
         name = image_name(selected.id, simulate=options.simulate)
         local = local_state(project, selected, name, local_images([name]))
@@ -88,13 +94,26 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
         simulated = options.simulate or bool(stand_ins(local.image, target))
         reasons, hashes = _differences(project, selection, target, local, options)
         against = {
-            "simulated": _simulated(target, name) if simulated else None,
+            "simulated": Problem(
+                what=f"{target.id}: {name} is simulated: "
+                "it holds stand-ins for CANN and the driver.",
+                fix="Build the real image, or add --allow simulated.",
+            )
+            if simulated
+            else None,
             "unverified": _unverified(target, local, options, simulated=simulated),
-            "differs": _differs(target, name, reasons),
+            "differs": Problem(
+                what=f"{target.id}: {name} differs from the committed files: {'; '.join(reasons)}.",
+                fix="Commit the files and build it again, or add --allow differs.",
+            )
+            if reasons
+            else None,
         }
-        problems += [each for word, each in against.items() if each and word not in options.allow]
+        problems += [
+            problem for word, problem in against.items() if problem and word not in options.allow
+        ]
         lock = read_lock(project, target)
-        found.append(
+        images.append(
             Candidate(
                 target=target,
                 name=name,
@@ -111,11 +130,10 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
         )
     if problems:
         raise PublishError(problems)
-    return found
+    return images
 
 
 def _absent(target: Target, name: str, local: Local, *, simulate: bool) -> Problem | None:
-    """Why there is nothing that could be pushed."""
     if not local.image:
         flag = " --simulate" if simulate else ""
         what = f"{target.id}: this machine has no image {name}."
@@ -141,41 +159,28 @@ def _on_stand_ins(target: Target, name: str, local: Local) -> Iterator[Problem]:
             yield Problem(what=what, fix=fix)
 
 
-def _simulated(target: Target, name: str) -> Problem:
-    what = f"{target.id}: {name} is simulated: it holds stand-ins for CANN and the driver."
-    return Problem(what=what, fix="Build the real image, or add --allow simulated.")
-
-
 def _unverified(
     target: Target, local: Local, options: PushOptions, *, simulated: bool
 ) -> Problem | None:
     needed = device_kinds(simulate=simulated)
     if options.release and not simulated:
         needed |= {str(DeviceKind.NPU)}
-    lacking = sorted(needed - local.passed)
-    if not lacking:
+    missing = sorted(needed - local.passed)
+    if not missing:
         return None
-    devices = ", ".join(lacking)
+    devices = ", ".join(missing)
     what = f"{target.id}: the current checks have not all passed on it (device: {devices})."
     flag = " --simulate" if options.simulate else ""
     fix = f"Run: python build.py test --target {target.id}{flag}; or add --allow unverified."
-    if str(DeviceKind.NPU) in lacking:
+    if str(DeviceKind.NPU) in missing:
         fix = "Check it on a machine with an NPU, or add --allow unverified."
-    return Problem(what=what, fix=fix)
-
-
-def _differs(target: Target, name: str, reasons: list[str]) -> Problem | None:
-    if not reasons:
-        return None
-    what = f"{target.id}: {name} differs from the committed files: {'; '.join(reasons)}."
-    fix = "Commit the files and build it again, or add --allow differs."
     return Problem(what=what, fix=fix)
 
 
 def _differences(
     project: Project, selection: Selection, target: Target, local: Local, options: PushOptions
 ) -> tuple[list[str], Mapping[str, str]]:
-    """How the image differs from the committed files, and the hashes of its vendor's files."""
+    """Differences of the image from the committed files, and the hashes of its vendor's files."""
     reasons = []
     if not git.commit(project.root):
         reasons.append("the checkout has no git commit to compare with")
@@ -195,7 +200,7 @@ def _differences(
     except OutOfSyncError as error:
         return [*reasons, str(error.problems[-1])], {}
     if failure := planned.failures.get(target.id):
-        why = " ".join(str(each).rstrip(".") for each in failure.problems)
+        why = " ".join(str(problem).rstrip(".") for problem in failure.problems)
         return [*reasons, f"its content key cannot be computed ({why})"], {}
     [step] = planned.plan.steps
     if step.key != local.key:
@@ -206,7 +211,6 @@ def _differences(
 def _against_release(
     project: Project, selection: Selection, options: PushOptions
 ) -> Iterator[Problem]:
-    """Why no image may be released."""
     if not options.release:
         return
     yield from _unpinned(selection)
@@ -226,7 +230,7 @@ def _unpinned(selection: Selection) -> Iterator[Problem]:
     """The bases without a digest, each once."""
     users: dict[str, list[str]] = {}
     for target in selection.targets:
-        for base in {each.image: each for each in (target.base, target.build_base)}.values():
+        for base in {base.image: base for base in (target.base, target.build_base)}.values():
             if not base.is_pinned:
                 users.setdefault(f"{base.name} ({base.image})", []).append(target.id)
     for base_name, ids in users.items():
@@ -238,10 +242,10 @@ def _unpinned(selection: Selection) -> Iterator[Problem]:
 def _no_indexes(selection: Selection, ca: Path | None) -> Iterator[Problem]:
     """The bases whose digest is not that of an index, each once, and those nobody can look up."""
     pinned = {
-        each.image: (each, architecture)
+        base.image: (base, architecture)
         for target in selection.targets
-        for each, architecture in bases(target).values()
-        if each.is_pinned
+        for base, architecture in bases(target).values()
+        if base.is_pinned
     }
     for base, architecture in pinned.values():
         references = (*base.mirrors, str(full_reference(base.image)))
@@ -255,12 +259,3 @@ def _no_indexes(selection: Selection, ca: Path | None) -> Iterator[Problem]:
         tag = replace(full_reference(base.image), digest="")
         fix = f"Write the digest of the index instead: docker buildx imagetools inspect {tag}"
         yield Problem(what=what, fix=fix)
-
-
-def _against_signing(options: PushOptions) -> Iterator[Problem]:
-    """Why no image can be signed."""
-    key = options.signing_key
-    if (options.release or key) and not cosign.find_cosign():
-        yield Problem(what="cosign, which signs images, is not installed.", fix=cosign.INSTALL)
-    if key and (problem := cosign.key_problem(key)):
-        yield problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from packageurl import PackageURL
@@ -15,15 +15,15 @@ from cannery.common.model import Target
 from cannery.publish.inventory import Inventory, Origin, Package, expression
 
 _IMAGE = "SPDXRef-image"
-_NOT_SAID = "NOASSERTION"
-_UNSAID = {
-    "supplier": _NOT_SAID,
-    "downloadLocation": _NOT_SAID,
+_NO_ASSERTION = "NOASSERTION"
+_UNKNOWN = {
+    "supplier": _NO_ASSERTION,
+    "downloadLocation": _NO_ASSERTION,
     "filesAnalyzed": False,
-    "licenseConcluded": _NOT_SAID,
-    "copyrightText": _NOT_SAID,
+    "licenseConcluded": _NO_ASSERTION,
+    "copyrightText": _NO_ASSERTION,
 }
-"""Fields that every package must have and that an image does not tell."""
+"""Required fields of a package that an image does not have."""
 
 _LICENSE_REF = re.compile(r"\bLicenseRef-[A-Za-z0-9.-]+")
 _STAND_IN = (
@@ -43,10 +43,15 @@ def spdx(
     licenses = _Licenses()
     packages = [_image(target, inventory, image_digest, reference)]
     names = {_IMAGE}
-    for kind, each in _all(inventory):
-        spdx_id = _unused(f"SPDXRef-{kind}-{_plain(each.name)}", names)
-        packages.append(_package(each, spdx_id, package_url(each, inventory), licenses))
-    held = [package["SPDXID"] for package in packages[1:]]
+    for kind, group in (
+        ("vendor", inventory.vendor),
+        ("wheel", inventory.wheels),
+        ("deb", inventory.debian),
+    ):
+        for each in group:
+            plain = re.sub(r"[^A-Za-z0-9.-]", lambda match: f"-{ord(match[0]):x}-", each.name)
+            spdx_id = _unused(f"SPDXRef-{kind}-{plain}", names)
+            packages.append(_package(each, spdx_id, package_url(each, inventory), licenses))
     return {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
@@ -57,7 +62,7 @@ def spdx(
         "packages": packages,
         "relationships": [
             _relation("SPDXRef-DOCUMENT", "DESCRIBES", _IMAGE),
-            *(_relation(_IMAGE, "CONTAINS", each) for each in held),
+            *(_relation(_IMAGE, "CONTAINS", package["SPDXID"]) for package in packages[1:]),
         ],
         "hasExtractedLicensingInfos": licenses.extracted(),
     }
@@ -91,16 +96,6 @@ def package_url(package: Package, inventory: Inventory) -> str:
     return url.to_string()
 
 
-def _all(inventory: Inventory) -> Iterable[tuple[str, Package]]:
-    for kind, packages in (
-        ("vendor", inventory.vendor),
-        ("wheel", inventory.wheels),
-        ("deb", inventory.debian),
-    ):
-        for package in packages:
-            yield kind, package
-
-
 def _image(target: Target, inventory: Inventory, digest: str, reference: str) -> dict[str, Any]:
     algorithm, _, value = digest.partition(":")
     more = {"arch": target.docker_arch, "repository_url": reference}
@@ -114,32 +109,32 @@ def _image(target: Target, inventory: Inventory, digest: str, reference: str) ->
         "versionInfo": digest,
         "primaryPackagePurpose": "CONTAINER",
         "summary": summary,
-        **_UNSAID,
-        "licenseDeclared": _NOT_SAID,
+        **_UNKNOWN,
+        "licenseDeclared": _NO_ASSERTION,
         "checksums": [{"algorithm": algorithm.upper(), "checksumValue": value}],
         "externalRefs": [_purl(PackageURL("oci", None, name, digest, more).to_string())],
     }
 
 
-def _package(each: Package, spdx_id: str, purl: str, licenses: _Licenses) -> dict[str, Any]:
-    found: dict[str, Any] = {
+def _package(package: Package, spdx_id: str, purl: str, licenses: _Licenses) -> dict[str, Any]:
+    entry: dict[str, Any] = {
         "SPDXID": spdx_id,
-        "name": each.name,
-        **_UNSAID,
-        "licenseDeclared": licenses.name(each.license),
+        "name": package.name,
+        **_UNKNOWN,
+        "licenseDeclared": licenses.name(package.license),
         "externalRefs": [_purl(purl)],
     }
-    if each.version:
-        found["versionInfo"] = each.version
-    if each.file:
-        found["packageFileName"] = each.file
-    if each.sha256:
-        found["checksums"] = [{"algorithm": "SHA256", "checksumValue": each.sha256}]
-    if each.source is Origin.SIMULATOR:
-        found["comment"] = _STAND_IN
-    elif each.place:
-        found["sourceInfo"] = each.place
-    return found
+    if package.version:
+        entry["versionInfo"] = package.version
+    if package.file:
+        entry["packageFileName"] = package.file
+    if package.sha256:
+        entry["checksums"] = [{"algorithm": "SHA256", "checksumValue": package.sha256}]
+    if package.source is Origin.SIMULATOR:
+        entry["comment"] = _STAND_IN
+    elif package.place:
+        entry["sourceInfo"] = package.place
+    return entry
 
 
 class _Licenses:
@@ -151,7 +146,7 @@ class _Licenses:
     def name(self, words: str) -> str:
         """The licence of a package that declares ``words``, as an SPDX expression."""
         if not words:
-            return _NOT_SAID
+            return _NO_ASSERTION
         if found := expression(words):
             for reference in _LICENSE_REF.findall(found):
                 self._texts.setdefault(reference, f"Named, without its text, by: {words}")
@@ -162,17 +157,9 @@ class _Licenses:
 
     def extracted(self) -> list[Mapping[str, str]]:
         return [
-            {"licenseId": name, "name": _first_line(text), "extractedText": text}
+            {"licenseId": name, "name": text.splitlines()[0][:100], "extractedText": text}
             for name, text in sorted(self._texts.items())
         ]
-
-
-def _first_line(text: str) -> str:
-    return text.splitlines()[0][:100]
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.-]", lambda found: f"-{ord(found[0]):x}-", name)
 
 
 def _unused(name: str, names: set[str]) -> str:

@@ -12,7 +12,7 @@ from cannery.common.columns import code, escaped
 from cannery.common.errors import MatrixError, Problem, Span, counted
 from cannery.common.model import Target
 from cannery.matrix.project import Project
-from cannery.publish.policy import Publishing, Trial, load
+from cannery.publish.policy import Trial, load
 from cannery.registry.records import Record, latest, read_records
 from cannery.verify.results import WHERE, Basis, KeyOf, Result, known_results, verdicts
 
@@ -59,6 +59,7 @@ def gather(project: Project, key_of: KeyOf) -> tuple[Entry, ...]:
     """
     matrix = project.matrix()
     publishing = load(project.publish_file, matrix)
+    repository = f"{_EXAMPLE}/{publishing.repository}"
     records = read_records(project.releases)
     results = known_results(project, matrix.targets.values(), records, key_of)
     return tuple(
@@ -67,15 +68,10 @@ def gather(project: Project, key_of: KeyOf) -> tuple[Entry, ...]:
             record=latest(records, name),
             results=results[name],
             trial=publishing.trials.get(name),
-            reference=_reference(publishing, name),
+            reference=f"{repository}:{publishing.moving_tags(name, simulate=False)[0]}",
         )
         for name, target in matrix.targets.items()
     )
-
-
-def _reference(publishing: Publishing, name: str) -> str:
-    tag = publishing.moving_tags(name, simulate=False)[0]
-    return f"{_EXAMPLE}/{publishing.repository}:{tag}"
 
 
 def table(entries: Sequence[Entry]) -> str:
@@ -132,12 +128,12 @@ def _problems(places: dict[str, list[int]], file: str, length: int) -> list[Prob
     start, end = places
     fix = f"What is generated goes between one line {start} and, after it, one line {end}."
     problems = []
-    for marker, found in places.items():
-        if not found:
+    for marker, numbers in places.items():
+        if not numbers:
             where = Span(file=file, line=max(length, 1), column=1)
             problems.append(Problem(what=f"there is no line {marker}.", fix=fix, where=where))
-        for number in found[1:]:
-            what = f"{marker} is in line {found[0]} already."
+        for number in numbers[1:]:
+            what = f"{marker} is in line {numbers[0]} already."
             where = Span(file=file, line=number, column=1)
             problems.append(Problem(what=what, fix=fix, where=where))
     starts, ends = places.values()

@@ -9,16 +9,76 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from cannery.common import console
 from cannery.common.errors import CanneryError, Problem, PublishError
 from cannery.common.files import read_text, write_files
-from cannery.publish.published import PublishedImage, read_published
+from cannery.image.content_key import LABEL
 from cannery.registry.client import Repository
-from cannery.registry.oci import Document
+from cannery.registry.oci import ATTESTED, Document, manifest_contents
 from cannery.registry.records import RecordFile
 from cannery.registry.tags import UNMOVED, TagMove, TagMover, read_tags
-from cannery.registry.transfer import OciContent, read_back, upload
+from cannery.registry.transfer import OciContent, closure, read_back, upload
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedImage:
+    """The image for one platform in an index that a push has made.
+
+    ``config`` is the digest of its config, ``key`` the content key in its labels, ``content`` as
+    ``content_of`` gives it, and ``diff_ids`` as in ``ImagePush``.
+    """
+
+    config: str
+    key: str
+    content: Mapping[str, Any]
+    diff_ids: Mapping[str, str]
+
+
+def read_published(repository: Repository, root: Document, platform: str) -> PublishedImage:
+    """The image for ``platform`` in the index ``root``.
+
+    Raises:
+        PublishError: ``root`` is not an index of one image, for ``platform``.
+    """
+    documents = closure(repository, root.digest)
+    what = f"{repository.at(root.digest)} has the tag of this image, and no push has made it."
+    fix = "Find out who has pushed it, delete the tag in the registry, and push again."
+    try:
+        [manifest] = images_in(documents)
+        entries = manifest_contents(root).manifests
+        [_] = [e for e in entries if (e.digest, e.platform) == (manifest.digest, platform)]
+        config, *layers = manifest_contents(manifest).blobs
+        loaded = repository.read_config(config)
+        labels = (loaded.get("config") or {}).get("Labels") or {}
+        diff_ids = [str(each) for each in loaded["rootfs"]["diff_ids"]]
+        pairs = zip([layer.digest for layer in layers], diff_ids, strict=True)
+        return PublishedImage(
+            config=config.digest,
+            key=str(labels.get(LABEL, "")),
+            content=content_of(loaded),
+            diff_ids=dict(pairs),
+        )
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise PublishError(Problem(what=what, fix=fix)) from error
+
+
+def images_in(documents: Sequence[Document]) -> list[Document]:
+    """The manifests of images among ``documents``, the last of which is their index."""
+    entries = manifest_contents(documents[-1]).manifests
+    images = {entry.digest for entry in entries if entry.platform != ATTESTED}
+    return [document for document in documents if document.digest in images]
+
+
+def content_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of an image's ``config`` that containers see: all but times, history and labels."""
+    settings = {k: v for k, v in (config.get("config") or {}).items() if k != "Labels"}
+    return {
+        "platform": f"{config.get('os')}/{config.get('architecture')}",
+        "layers": (config.get("rootfs") or {}).get("diff_ids"),
+        "settings": settings,
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +155,8 @@ class Transaction:
     def run(self, image_pushes: Sequence[ImagePush]) -> list[PushedImage]:
         """Publish ``image_pushes``, all or none.
 
-        Raises:
-            PublishError: an immutable tag names another image, or somebody has moved a tag.
-            CanneryError: anything else; its last problem says what state the tags are in.
-            KeyboardInterrupt: likewise, after printing that state.
+        The last problem of an error says what state the tags are in; for an error that is not ours,
+        as KeyboardInterrupt, that state is printed.
         """
         try:
             before = read_tags(self.repository, [tag for each in image_pushes for tag in each.tags])
@@ -156,17 +214,17 @@ class Transaction:
             if not existing:
                 continue
             try:
-                found = read_published(self.repository, existing, each.platforms[0])
+                published = read_published(self.repository, existing, each.platforms[0])
             except PublishError as error:
                 problems += error.problems
                 continue
-            if found.key != each.key:
+            if published.key != each.key:
                 tag, at = each.immutable, self.repository.at(existing.digest)
-                has = f"the content key {found.key}" if found.key else "no content key"
+                has = f"the content key {published.key}" if published.key else "no content key"
                 what = f"{self.repository.at(tag)} is another image, with {has}: {at}."
                 fix = "Find out who has pushed it, delete the tag in the registry, and push again."
                 problems.append(Problem(what=what, fix=fix))
-            self._published[each.immutable] = found
+            self._published[each.immutable] = published
         if problems:
             raise PublishError(problems)
 
@@ -177,19 +235,15 @@ class Transaction:
         records: Sequence[RecordFile],
     ) -> None:
         # Immutable tags first, so that every image that a moving tag names has an immutable one.
-        first = [
-            (each.image_push.immutable, each.root) for each in pushed if each.image_push.immutable
-        ]
-        then = [(tag, each.root) for each in pushed for tag in each.image_push.moving]
-        moves = [
-            TagMove(tag=tag, before=before.get(tag), after=after) for tag, after in [*first, *then]
-        ]
+        tags = [(each.image_push.immutable, each.root) for each in pushed]
+        tags += [(tag, each.root) for each in pushed for tag in each.image_push.moving]
+        moves = [TagMove(tag=tag, before=before.get(tag), after=root) for tag, root in tags if tag]
         mover = TagMover(self.repository, new=frozenset(self._new))
         try:
             # A push beside this one may have recorded the same tag.
             write_files(
-                {each.path: each.text for each in records},
-                before={each.path: each.before for each in records},
+                {record.path: record.text for record in records},
+                before={record.path: record.before for record in records},
             )
         except BaseException as error:
             unmoved(error)
@@ -197,17 +251,13 @@ class Transaction:
         try:
             mover.move(moves)
         except BaseException:
-            _put_back(records)
+            # Records that another push has replaced since stay.
+            written = [r for r in records if r.path.exists() and read_text(r.path) == r.text]
+            write_files(
+                {record.path: record.before for record in written if record.before is not None},
+                remove=[record.path for record in written if record.before is None],
+            )
             raise
-
-
-def _put_back(records: Sequence[RecordFile]) -> None:
-    """Undo the writing of ``records``, but for those that another push has replaced since."""
-    own = [each for each in records if each.path.exists() and read_text(each.path) == each.text]
-    write_files(
-        {each.path: each.before for each in own if each.before is not None},
-        remove=[each.path for each in own if each.before is None],
-    )
 
 
 def unmoved(error: BaseException) -> None:

@@ -29,17 +29,13 @@ _LARGEST_MANIFEST = 4 << 20
 """Bytes; the limit of the specification."""
 
 _PAGES = 1000
-"""The most pages of tags, of 1,000 tags each if the registry does as it is asked."""
+"""The most pages of tags; 1,000 tags are requested for each."""
 
 _SLOWEST = 1 << 14
 """The bytes a second, on average, that a blob needs at least after the first minutes."""
 
 NOT_DELETABLE = (400, 405)
 """The status of a registry that does not allow deletion, or no deletion of tags."""
-
-
-def _is_tag(value: object) -> bool:
-    return isinstance(value, str) and is_tag(value)
 
 
 class Repository:
@@ -71,8 +67,8 @@ class Repository:
         digest = str(response.headers.get("Docker-Content-Digest", ""))
         if not digest:
             # The header is optional.
-            found = self.manifest(version)
-            return found.digest if found else ""
+            document = self.manifest(version)
+            return document.digest if document else ""
         return digest
 
     def manifest(self, version: str) -> Document | None:
@@ -84,16 +80,15 @@ class Repository:
             return None
         self._expect(response, f"{self.at(version)} cannot be read", 200)
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip()
-        found = Document(media_type=kind, content=response.content)
-        if version.startswith("sha256:") and found.digest != version:
+        document = Document(media_type=kind, content=response.content)
+        if version.startswith("sha256:") and document.digest != version:
             raise self._error(f"{self.at(version)} does not match its digest.")
-        return found
+        return document
 
     def put_manifest(self, version: str, document: Document) -> str:
         """Store ``document`` under ``version``, a tag or its digest.
 
-        Returns the digest of what the registry has stored, which is another one if the bytes were
-        changed on the way to a tag.
+        Returns the digest of the stored bytes, which differs if they were changed on the way.
         """
         assert len(document.content) <= _LARGEST_MANIFEST
         response = self._http.request(
@@ -107,7 +102,7 @@ class Repository:
         return str(response.headers.get("Docker-Content-Digest") or document.digest)
 
     def delete(self, version: str) -> bool:
-        """Delete a digest with all of its tags, or one tag; whether the registry allows it."""
+        """Delete a digest with all of its tags, or one tag; False if the registry forbids it."""
         response = self._http.request("DELETE", self._path("manifests", version))
         if response.status_code in NOT_DELETABLE:
             return False
@@ -116,36 +111,35 @@ class Repository:
 
     def tags(self) -> list[str]:
         """Every tag, sorted; none if the repository does not exist yet."""
-        found: list[str] = []
+        tags: list[str] = []
         path = self._path("tags", "list") + "?n=1000"
         for _ in range(_PAGES):
             response = self._http.request("GET", path)
             if response.status_code == requests.codes.not_found:
                 break
             self._expect(response, f"the tags of {self} cannot be listed", 200)
-            found += self._listed(response)
+            try:
+                page = parse_json(response.content)["tags"] or []
+            except (ValueError, TypeError, KeyError):
+                page = None
+            if not isinstance(page, list) or not all(
+                isinstance(t, str) and is_tag(t) for t in page
+            ):
+                raise self._error(f"{self.host} does not answer like a registry.")
+            tags += page
             path = response.links.get("next", {}).get("url", "")
             if not path:
                 break
         else:
             raise self._error(f"{self} has more than {_PAGES:,} pages of tags.")
-        return sorted({*found})
-
-    def _listed(self, response: requests.Response) -> list[str]:
-        try:
-            tags = parse_json(response.content)["tags"] or []
-        except (ValueError, TypeError, KeyError) as error:
-            raise self._error(f"{self.host} does not answer like a registry.") from error
-        if not (isinstance(tags, list) and all(_is_tag(tag) for tag in tags)):
-            raise self._error(f"{self.host} does not answer like a registry.")
-        return tags
+        return sorted({*tags})
 
     def has_manifest(self, digest: str) -> bool:
-        """Whether the repository has the manifest or index, and can read it."""
+        """True if the repository has the manifest or index, and can read it."""
         return self._has("manifests", digest)
 
     def has_blob(self, digest: str) -> bool:
-        """Whether the repository has the blob, and can read it."""
+        """True if the repository has the blob, and can read it."""
         return self._has("blobs", digest)
 
     def _has(self, kind: str, digest: str) -> bool:
@@ -186,38 +180,38 @@ class Repository:
 
         If the connection breaks, ``reader`` is called again with the content from its start.
         """
-        made: list[T] = []
+        results: list[T] = []
 
         def attempt() -> requests.Response:
             path = self._path("blobs", blob.digest)
             with self._http.once("GET", path, stream=True) as response:
                 if response.status_code == requests.codes.ok:
-                    made[:] = [reader(self._checked(blob, response))]
+                    results[:] = [reader(self._checked(blob, response))]
             return response
 
         response = self._http.with_retries(attempt)
         self._expect(response, f"the blob {blob.digest} of {self} cannot be read", 200)
-        return made[0]
+        return results[0]
 
     def read_config(self, blob: Descriptor) -> dict[str, Any]:
         """The config of an image, or another small JSON object of a registry."""
         if blob.size > MOST_CONFIG:
             raise self._error(f"the config {blob.digest} of {self} has more than 8 MB.")
         try:
-            found = parse_json(self.read_blob(blob, b"".join), most=MOST_CONFIG)
+            config = parse_json(self.read_blob(blob, b"".join), most=MOST_CONFIG)
         except ValueError as error:
             what = f"the config {blob.digest} of {self} is not valid: {error}."
             raise self._error(what) from error
-        if not isinstance(found, dict):
+        if not isinstance(config, dict):
             raise self._error(f"the config {blob.digest} of {self} is not an object.")
-        return found
+        return config
 
     def _checked(self, blob: Descriptor, response: requests.Response) -> Iterator[bytes]:
-        digest, there = hashlib.sha256(), 0
+        digest, size = hashlib.sha256(), 0
         with in_time(response, LONGEST + blob.size / _SLOWEST):
             for chunk in response.iter_content(_CHUNK):
-                there += len(chunk)
-                if there > blob.size:
+                size += len(chunk)
+                if size > blob.size:
                     what = f"the blob {blob.digest} of {self} has more than {blob.size:,} bytes."
                     raise self._error(what)
                 digest.update(chunk)
@@ -271,7 +265,7 @@ def digest_of_tag(
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """What a reference names now: ``digest`` is that of the index, ``own`` that of one platform.
+    """An image in a registry: ``digest`` is that of the index, ``own`` that of one platform.
 
     They are equal for an image that is for one platform only, which is not an index.
     """
@@ -281,20 +275,20 @@ class Resolved:
 
 
 def resolved(reference: str, platform: str, ca: Path | None = None) -> Resolved:
-    """What ``reference`` names now, and the image for ``platform`` in it."""
+    """The image that ``reference`` names now, and the one for ``platform`` in it."""
     place = parse_reference(reference)
     repository = Repository(place.registry, place.repository, ca=ca, patience=_ONCE_MORE)
     document = repository.manifest(place.version)
     if document is None:
         raise EngineError(Problem(what=f"{reference} does not exist.", fix=_FIX))
     _require_platform(repository, document, reference, platform)
-    every = manifest_contents(document).manifests
-    own = next((each.digest for each in every if each.platform == platform), document.digest)
-    return Resolved(digest=document.digest, own=own)
+    entries = manifest_contents(document).manifests
+    digests = (entry.digest for entry in entries if entry.platform == platform)
+    return Resolved(digest=document.digest, own=next(digests, document.digest))
 
 
 def is_index(references: Sequence[str], platform: str, ca: Path | None = None) -> bool:
-    """Whether the digest that ``references`` have is that of an index, with ``platform`` in it.
+    """True if the digest that ``references`` have is that of an index, with ``platform`` in it.
 
     Raises:
         ArtifactError: the image is not for ``platform``.
@@ -329,24 +323,16 @@ def _require_platform(
 ) -> None:
     """Raise ArtifactError for an image of another platform, RegistryError for what is none."""
     try:
-        found = _platforms(repository, document)
+        contents = manifest_contents(document)
+        if contents.manifests:
+            platforms = {entry.platform for entry in contents.manifests if entry.platform}
+        else:
+            config = repository.read_config(contents.blobs[0])
+            platforms = {f"{config['os']}/{config['architecture']}"}
     except (ValueError, LookupError, TypeError) as error:
         what = f"{reference} is not an image that can be read."
         raise RegistryError(Problem(what=what, fix=_FIX)) from error
-    if platform not in found:
-        listed = ", ".join(sorted(found)) or "no platform"
+    if platform not in platforms:
+        listed = ", ".join(sorted(platforms)) or "no platform"
         what = f"{reference} is for {listed}, and {platform} is needed."
         raise ArtifactError(Problem(what=what, fix=f"Name an image for {platform}."))
-
-
-def _platforms(repository: Repository, document: Document) -> set[str]:
-    """The platforms of an index, or that in the config of a manifest for one platform.
-
-    Raises:
-        ValueError, LookupError, TypeError: this is not an image.
-    """
-    contents = manifest_contents(document)
-    if contents.manifests:
-        return {each.platform for each in contents.manifests if each.platform}
-    config = repository.read_config(contents.blobs[0])
-    return {f"{config['os']}/{config['architecture']}"}

@@ -86,45 +86,43 @@ def require_trust(host: str, error: requests.RequestException) -> None:
 
 
 def is_plain(error: Exception) -> bool:
-    """Whether the other side has answered without TLS."""
+    """True if the other side has answered without TLS."""
     return any(isinstance(each, ssl.SSLError) and each.reason in _NO_TLS for each in causes(error))
 
 
 def explanation(response: requests.Response) -> str:
     """The status and the error messages of a response, as a sentence."""
-    said = "; ".join(" ".join(_words(each)) for each in _errors(response))
-    said = said or response.text.strip()[:300] or response.reason
-    return one_line(f"{response.status_code} {said[:_LONGEST]}".rstrip(".")) + "."
+    errors = [
+        " ".join(str(error[key]) for key in ("code", "message", "detail") if error.get(key))
+        for error in _errors(response)
+    ]
+    message = "; ".join(errors) or response.text.strip()[:300] or response.reason
+    return one_line(f"{response.status_code} {message[:_LONGEST]}".rstrip(".")) + "."
 
 
 def storage_is_full(response: requests.Response) -> bool:
-    """Whether the registry has no space left."""
+    """True if the registry has no space left."""
     if response.status_code == requests.codes.insufficient_storage:
         return True
-    # The specification has no code for it. docker-registry gives the number of the system call's
-    # error; for the storage of other registries a sentence is all there is.
-    errors = _errors(response)
-    return _holds_full(errors) or "no space left" in response.text.lower()
+    # The specification has no code for it. docker-registry sends the errno, others a sentence.
+    return _has_enospc(_errors(response)) or "no space left" in response.text.lower()
 
 
-def _holds_full(value: object) -> bool:
+def _has_enospc(value: object) -> bool:
     if isinstance(value, dict):
-        return value.get("Err") == errno.ENOSPC or any(map(_holds_full, value.values()))
-    return isinstance(value, list) and any(map(_holds_full, value))
+        return value.get("Err") == errno.ENOSPC or any(map(_has_enospc, value.values()))
+    return isinstance(value, list) and any(map(_has_enospc, value))
 
 
 def _errors(response: requests.Response) -> list[dict[str, Any]]:
     """The errors in the body, in the form of the OCI distribution specification."""
     try:
-        found = parse_json(response.content)["errors"]
+        errors = parse_json(response.content)["errors"]
     except (ValueError, TypeError, KeyError):
         return []
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-
-
-def _words(error: dict[str, Any]) -> list[str]:
-    parts = (error.get("code"), error.get("message"), error.get("detail"))
-    return [str(each) for each in parts if each]
+    if not isinstance(errors, list):
+        return []
+    return [error for error in errors if isinstance(error, dict)]
 
 
 _TOKEN = re.compile(r"[!-~]{1,65536}")
@@ -151,16 +149,16 @@ def login_of(host: str) -> Login:
         with warnings.catch_warnings():
             # docker only warns of a missing helper; the error that follows says more.
             warnings.simplefilter("ignore")
-            found = docker.auth.load_config().resolve_authconfig(host) or {}
+            config = docker.auth.load_config().resolve_authconfig(host) or {}
     except (docker.errors.DockerException, OSError, ValueError) as error:
         what = f"the login that docker has stored for {host} cannot be read: {error}."
         fix = f"Log in again: docker login {host}"
         raise EngineError(Problem(what=what, fix=fix)) from error
-    known = {name.lower(): value for name, value in found.items()}
+    values = {name.lower(): value for name, value in config.items()}
     return Login(
-        username=known.get("username") or "",
-        password=known.get("password") or "",
-        token=known.get("identitytoken") or "",
+        username=values.get("username") or "",
+        password=values.get("password") or "",
+        token=values.get("identitytoken") or "",
     )
 
 
@@ -186,9 +184,9 @@ class RegistryAuth:
         return self._login
 
     def answer(self, response: requests.Response, send: Send) -> bool:
-        """Whether ``header`` has changed, so that the request is worth sending again.
+        """True if ``header`` has changed, so that the request is worth sending again.
 
-        ``response`` has to be of the registry itself: it says who gets the password.
+        ``response`` must be the registry's own: it names the receiver of the password.
         """
         match = _CHALLENGE.search(response.headers.get("WWW-Authenticate", ""))
         if not match:
@@ -198,7 +196,8 @@ class RegistryAuth:
             if self.login.username:
                 self.header = _basic(self.login)
             return self.header != before
-        token = self._token(_fields(match[2]), send)
+        fields: dict[str, str | None] = parse_dict_header(match[2])  # type: ignore[no-untyped-call]
+        token = self._token({name: value for name, value in fields.items() if value}, send)
         self.header = f"Bearer {token}" if token else ""
         return bool(token)
 
@@ -206,15 +205,15 @@ class RegistryAuth:
         realm = self._admitted(challenge.get("realm", ""))
         # With earlier scopes too, or reading and writing would replace each other's token.
         self._scopes |= dict.fromkeys(challenge.get("scope", "").split())
-        asked = [("service", challenge["service"])] if challenge.get("service") else []
-        asked += [("scope", scope) for scope in self._scopes]
+        query = [("service", challenge["service"])] if challenge.get("service") else []
+        query += [("scope", scope) for scope in self._scopes]
         if self.login.token:
-            form = [*asked, ("grant_type", "refresh_token"), ("client_id", "cannery")]
+            form = [*query, ("grant_type", "refresh_token"), ("client_id", "cannery")]
             form.append(("refresh_token", self.login.token))
             response = send("POST", realm, data=form, allow_redirects=False)
         else:
             headers = {"Authorization": _basic(self.login)} if self.login.username else {}
-            response = send("GET", realm, params=asked, headers=headers, allow_redirects=False)
+            response = send("GET", realm, params=query, headers=headers, allow_redirects=False)
         if response.status_code != requests.codes.ok:
             return ""
         try:
@@ -249,11 +248,6 @@ def _basic(login: Login) -> str:
     return "Basic " + base64.b64encode(text).decode()
 
 
-def _fields(challenge: str) -> dict[str, str]:
-    found: dict[str, str | None] = parse_dict_header(challenge)  # type: ignore[no-untyped-call]
-    return {name: value for name, value in found.items() if value}
-
-
 _CERTIFICATES = Path("/etc/docker/certs.d")
 """The engine's folder of certificates, with a folder for each registry."""
 
@@ -272,7 +266,7 @@ PATIENCE = RetryPolicy(tries=9, pause=0.25, longest=30.0)
 """About a minute, unless the registry asks to wait."""
 
 _FIRST_TRIES = 6
-"""As long as it has answered nothing, its name may be wrong: about 8 seconds."""
+"""Tries, about 8 seconds, before the first answer: the name may be wrong."""
 
 
 def _as_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -290,16 +284,16 @@ class Http:
         self._patience = patience
         self._base = ""
         self._has_answered = False
-        self._guard = RegistryAuth(host, plain=lambda: self._base.startswith("http:"))
-        own = sorted((_CERTIFICATES / host).glob("*.crt"))
-        self._session = Session(tls_context([*([ca] if ca else []), *own]))
+        self._auth = RegistryAuth(host, plain=lambda: self._base.startswith("http:"))
+        certificates = sorted((_CERTIFICATES / host).glob("*.crt"))
+        self._session = Session(tls_context([*([ca] if ca else []), *certificates]))
         # No proxy is between this machine and itself.
         self._session.trust_env = not is_loopback(host)
 
     @property
     def login(self) -> tuple[str, str]:
         """The user's name and password for the engine's pull; empty without a login."""
-        return self._guard.login.username, self._guard.login.password
+        return self._auth.login.username, self._auth.login.password
 
     def request(
         self, method: str, path: str, *, body: bytes | None = None, **more: Any
@@ -320,30 +314,30 @@ class Http:
             except requests.RequestException as error:
                 require_trust(self.host, error)
                 pause = tries.pause()
-                if pause is None or self._may_be_wrong(error, tries.count):
-                    raise self._unreachable(error, tries.count) from error
+                # There may be no registry of this name.
+                may_be_wrong = not self._has_answered and (
+                    isinstance(error, requests.ConnectTimeout) or tries.count >= _FIRST_TRIES
+                )
+                if pause is None or may_be_wrong:
+                    cause = f"{root_cause(error)} ({tries.count} times)"
+                    what = f"{self.host} cannot be reached or breaks off: {cause}."
+                    fix = (
+                        "Check the name, that the registry runs, and the proxy settings; then try "
+                        "again."
+                    )
+                    raise UnreachableError(Problem(what=what, fix=fix)) from error
             else:
                 self._has_answered = True
                 if response.status_code not in _AGAIN:
                     return self._admitted(response)
-                asked = retry_after(response)
-                pause = tries.pause(asked=asked)
+                wait = retry_after(response)
+                pause = tries.pause(asked=wait)
                 if pause is None:
-                    raise self._gave_up(response, tries.count, asked)
-                delay = f" and asks to wait {asked:.0f} s" if asked else ""
+                    raise self._gave_up(response, tries.count, wait)
+                delay = f" and asks to wait {wait:.0f} s" if wait else ""
                 console.say(f"{self.host} answers {response.status_code}{delay}; trying again")
                 response.close()
             time.sleep(pause)
-
-    def _may_be_wrong(self, error: requests.RequestException, tries: int) -> bool:
-        """Whether to give up early, because there may be no registry of this name."""
-        waited = isinstance(error, requests.ConnectTimeout)
-        return not self._has_answered and (waited or tries >= _FIRST_TRIES)
-
-    def _unreachable(self, error: requests.RequestException, tries: int) -> UnreachableError:
-        what = f"{self.host} cannot be reached or breaks off: {root_cause(error)} ({tries} times)."
-        fix = "Check the name, that the registry runs, and the proxy settings; then try again."
-        return UnreachableError(Problem(what=what, fix=fix))
 
     def once(
         self,
@@ -355,7 +349,7 @@ class Http:
     ) -> requests.Response:
         """Send a request once, and once more if the registry first asks for a login.
 
-        What another host asks for, after a redirect or at a place for uploads, is not answered.
+        A challenge of another host, after a redirect or at a place for uploads, gets no answer.
 
         ``content`` opens the body, if that is too large for memory.
         """
@@ -363,8 +357,8 @@ class Http:
         answered = False
         while True:
             headers = {**more.get("headers", {})}
-            if self._guard.header and self._is_own(url):
-                headers["Authorization"] = self._guard.header
+            if self._auth.header and self._is_own(url):
+                headers["Authorization"] = self._auth.header
             sent = {**more, "headers": headers}
             if content:
                 with content() as stream:
@@ -378,7 +372,7 @@ class Http:
             if not self._is_own(response.url):
                 return response
             answered = True
-            if not self._guard.answer(response, self._send):
+            if not self._auth.answer(response, self._send):
                 return response
 
     def _send(self, method: str, url: str, **more: Any) -> requests.Response:
@@ -386,7 +380,7 @@ class Http:
 
     def _url(self, path: str) -> str:
         if not self._base:
-            self._base = self._found()
+            self._base = self._api()
         try:
             url = urljoin(self._base, path)
             base, parts = urlsplit(self._base), urlsplit(url)
@@ -399,10 +393,9 @@ class Http:
         return url
 
     def _is_own(self, url: str) -> bool:
-        """Whether ``url`` is of the registry itself."""
         return origin(url) == origin(self._base)
 
-    def _found(self) -> str:
+    def _api(self) -> str:
         """The URL of the API: HTTPS, unless the registry is on this machine and has no TLS."""
         base = f"https://{_HUB.get(self.host, self.host)}/v2/"
         if is_loopback(self.host):
@@ -418,27 +411,26 @@ class Http:
         """``response``, unless the registry asks for a login or denies access."""
         if response.status_code not in (401, 403):
             return response
-        said = explanation(response)
+        message = explanation(response)
         if not self._is_own(response.url):
-            what = (
-                f"{self.host} sends requests to {public(response.url)}, which refuses them: {said}"
-            )
-            raise RegistryError(Problem(what=what, fix=_SETTINGS), status=response.status_code)
+            what = f"{self.host} sends requests to {public(response.url)}, which refuses them"
+            problem = Problem(what=f"{what}: {message}", fix=_SETTINGS)
+            raise RegistryError(problem, status=response.status_code)
         fix = f"Log in with an account that has access: docker login {self.host}"
         if response.status_code == requests.codes.forbidden:
-            what = f"{self.host} denies access: {said}"
-        elif self._guard.login.username or self._guard.login.token:
-            what = f"{self.host} rejects the login that docker has stored for it: {said}"
+            what = f"{self.host} denies access: {message}"
+        elif self._auth.login.username or self._auth.login.token:
+            what = f"{self.host} rejects the login that docker has stored for it: {message}"
         else:
-            what = f"{self.host} requires a login, and docker has stored none for it: {said}"
+            what = f"{self.host} requires a login, and docker has stored none for it: {message}"
         raise RegistryError(Problem(what=what, fix=fix), status=response.status_code)
 
-    def _gave_up(self, response: requests.Response, tries: int, asked: float) -> RegistryError:
-        said = f"{self.host} has answered {response.status_code} {tries} times"
+    def _gave_up(self, response: requests.Response, tries: int, wait: float) -> RegistryError:
+        message = f"{self.host} has answered {response.status_code} {tries} times"
         fix = "Look into the registry's log, then try again."
         if response.status_code == requests.codes.too_many_requests:
-            said = f"{self.host} has asked {tries} times to wait: its rate limit is reached"
+            message = f"{self.host} has asked {tries} times to wait: its rate limit is reached"
             fix = "Try again later, or log in with an account that has a higher limit."
-        if asked > LONGEST_WAIT:
-            said += f", and asks to wait for {asked:.0f} s"
-        return RegistryError(Problem(what=f"{said}.", fix=fix), status=response.status_code)
+        if wait > LONGEST_WAIT:
+            message += f", and asks to wait for {wait:.0f} s"
+        return RegistryError(Problem(what=f"{message}.", fix=fix), status=response.status_code)

@@ -70,11 +70,9 @@ class _Compressor(Protocol):
 def _zstd() -> _Compressor:
     # Any number of threads gives the same bytes, but no threads gives others. The size is left
     # out because it is not always known beforehand.
+    threads = os.cpu_count() or 1
     compressor = zstandard.ZstdCompressor(
-        level=_ZSTD_LEVEL,
-        threads=os.cpu_count() or 1,
-        write_checksum=True,
-        write_content_size=False,
+        level=_ZSTD_LEVEL, threads=threads, write_checksum=True, write_content_size=False
     )
     return cast("_Compressor", compressor.compressobj())
 
@@ -112,19 +110,21 @@ class Blobs:
         expected = tuple(diff_ids)
         config_path = self.folder / "configs" / image.removeprefix("sha256:")
         try:
-            config = _config_in(config_path, expected)
-            if not config or not all(self._known(each) for each in expected):
+            config = config_path.read_bytes() if config_path.is_file() else b""
+            if _diff_ids(config) != expected:
+                config = b""
+            if not config or not all(map(self._known, expected)):
                 with temporary_folder(self.folder / "sha256") as making:
                     config = self._take(image, expected, save, making)
                 write_files({config_path: config.decode()})
         except OSError as error:
             raise file_error("write", Path(error.filename or self.folder), error) from error
-        layers = [self._known(each) for each in expected]
-        missing = [each for each, layer in zip(expected, layers, strict=True) if not layer]
+        layers = {diff_id: self._known(diff_id) for diff_id in expected}
+        missing = [diff_id for diff_id, layer in layers.items() if not layer]
         if missing:
             what = f"the engine's archive of {image} lacks these layers: {', '.join(missing)}."
             raise EngineError(Problem(what=what, fix="Build the image again, with --force."))
-        return Packed(config=config, layers=tuple(layer for layer in layers if layer))
+        return Packed(config=config, layers=tuple(layer for d in expected if (layer := layers[d])))
 
     def _take(
         self,
@@ -149,10 +149,10 @@ class Blobs:
                 what = f"the engine's archive of {image} cannot be read: {error}."
                 raise EngineError(what) from error
         # An index for several platforms may have several configs with equal layers.
-        own = [each for each in configs if digest_of(each) == image] or configs
-        if not own:
+        exact = [config for config in configs if digest_of(config) == image] or configs
+        if not exact:
             raise EngineError(f"the engine's archive of {image} does not contain its config.")
-        return own[0]
+        return exact[0]
 
     def _look(
         self, member: tarfile.TarInfo, content: IO[bytes], expected: tuple[str, ...], making: Path
@@ -172,17 +172,21 @@ class Blobs:
         return []
 
     def _compress(self, plain: IO[bytes], expected: tuple[str, ...], path: Path) -> None:
-        kept, made = hashlib.sha256(), hashlib.sha256()
+        plain_hash, blob_hash = hashlib.sha256(), hashlib.sha256()
         compressor = _COMPRESSORS[self.compression][1]()
         with path.open("wb") as file:
             while chunk := plain.read(_CHUNK):
-                kept.update(chunk)
-                _write(file, made, compressor.compress(chunk))
-            _write(file, made, compressor.flush())
+                plain_hash.update(chunk)
+                data = compressor.compress(chunk)
+                blob_hash.update(data)
+                file.write(data)
+            data = compressor.flush()
+            blob_hash.update(data)
+            file.write(data)
             size = file.tell()
             file.flush()
             os.fsync(file.fileno())
-        diff_id, digest = f"sha256:{kept.hexdigest()}", made.hexdigest()
+        diff_id, digest = f"sha256:{plain_hash.hexdigest()}", blob_hash.hexdigest()
         if diff_id in expected:
             os.replace(path, self.folder / "sha256" / digest)
             note = json.dumps({"digest": f"sha256:{digest}", "size": size}) + "\n"
@@ -219,25 +223,12 @@ def _decompressed(content: IO[bytes], head: bytes) -> IO[bytes]:
     return cast("IO[bytes]", source)
 
 
-def _write(file: IO[bytes], digest: Any, data: bytes) -> None:
-    digest.update(data)
-    file.write(data)
-
-
 def _diff_ids(text: bytes) -> tuple[str, ...]:
     """The layers in the config ``text``; empty if it is not a config."""
     try:
         return tuple(parse_json(text, most=MOST_CONFIG)["rootfs"]["diff_ids"])
     except (ValueError, KeyError, TypeError):
         return ()
-
-
-def _config_in(path: Path, expected: tuple[str, ...]) -> bytes:
-    try:
-        text = path.read_bytes()
-    except FileNotFoundError:
-        return b""
-    return text if _diff_ids(text) == expected else b""
 
 
 def opener(path: Path) -> Callable[[], BinaryIO]:

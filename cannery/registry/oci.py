@@ -50,17 +50,17 @@ class Descriptor:
 
     def to_json(self) -> dict[str, Any]:
         """The descriptor in the form of a manifest."""
-        found: dict[str, Any] = {
+        content: dict[str, Any] = {
             "mediaType": self.media_type,
             "digest": self.digest,
             "size": self.size,
         }
         if self.platform:
             system, architecture = self.platform.split("/")[:2]
-            found["platform"] = {"os": system, "architecture": architecture}
+            content["platform"] = {"os": system, "architecture": architecture}
         if self.annotations:
-            found["annotations"] = dict(self.annotations)
-        return found
+            content["annotations"] = dict(self.annotations)
+        return content
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ def document(content: Mapping[str, Any]) -> Document:
 
 @dataclass(frozen=True, kw_only=True)
 class ManifestContents:
-    """What a manifest refers to: other manifests, and blobs."""
+    """The references of a manifest: other manifests, and blobs."""
 
     manifests: tuple[Descriptor, ...]
     blobs: tuple[Descriptor, ...]
@@ -130,7 +130,7 @@ class ManifestContents:
 
 
 def manifest_contents(document: Document) -> ManifestContents:
-    """What ``document`` refers to.
+    """The references of ``document``.
 
     Raises:
         ValueError: it is not a manifest.

@@ -134,14 +134,14 @@ def record_file(folder: Path, record: Record, earlier: Iterable[Record]) -> Reco
     A tag that other registries have, too, has a file for each of them. Where ``earlier`` has
     another image under the tag, that push was killed, or that image has been deleted since.
     """
-    first, own = _paths(folder, record)
-    same_tag = {each.place: each for each in earlier if path_of(folder, each) == first}
+    first, with_place = _paths(folder, record)
+    same_tag = {other.place: other for other in earlier if path_of(folder, other) == first}
     known = same_tag.get(record.place)
     if known and known.digest == record.digest:
         return None
-    is_first = not own.exists() if known else not same_tag
+    is_first = not with_place.exists() if known else not same_tag
     before = to_text(known) if known else None
-    return RecordFile(path=first if is_first else own, text=to_text(record), before=before)
+    return RecordFile(path=first if is_first else with_place, text=to_text(record), before=before)
 
 
 def _paths(folder: Path, record: Record) -> tuple[Path, Path]:
@@ -153,7 +153,7 @@ def _paths(folder: Path, record: Record) -> tuple[Path, Path]:
 
 def read_records(folder: Path) -> tuple[Record, ...]:
     """Every record below ``folder``, oldest first; none if the folder does not exist."""
-    found: list[Record] = []
+    records: list[Record] = []
     problems: list[Problem] = []
     try:
         paths = sorted(folder.glob("*/*.json"))
@@ -161,27 +161,23 @@ def read_records(folder: Path) -> tuple[Record, ...]:
         raise file_error("read", folder, error) from error
     for path in paths:
         try:
-            found.append(read_record(path))
+            records.append(read_record(path))
         except FileError as error:
             problems += error.problems
     if problems:
         raise FileError(problems)
-    return tuple(sorted(found, key=lambda record: (record.pushed, record.tag)))
+    return tuple(sorted(records, key=lambda record: (record.pushed, record.tag)))
 
 
 def latest(records: Iterable[Record], target: str) -> Record | None:
     """The newest record of ``target``; a simulated one only if there is no other."""
-    own = [record for record in records if record.target == target]
-    real = [record for record in own if not record.simulated]
-    return max(real or own, key=lambda record: (record.pushed, record.tag), default=None)
+    of_target = [record for record in records if record.target == target]
+    real = [record for record in of_target if not record.simulated]
+    return max(real or of_target, key=lambda record: (record.pushed, record.tag), default=None)
 
 
 def read_record(path: Path) -> Record:
-    """The record in the file ``path``, which must have a name that ``record_file`` gives it.
-
-    Raises:
-        FileError: it cannot be read, or is not a valid record.
-    """
+    """The record in the file ``path``, which must have a name that ``record_file`` gives it."""
     wrong = ""
     try:
         loaded = parse_json(read_text(path))
@@ -207,25 +203,20 @@ def read_record(path: Path) -> Record:
 def _record(loaded: dict[str, Any]) -> Record:
     if loaded.pop("schema") != _SCHEMA:
         raise ValueError("this version of cannery reads schema 1 only")
-    changes = {**loaded["changes"]}
-    changes["changed"] = {name: _pair(each) for name, each in changes["changed"].items()}
+    pairs = loaded["changes"]["changed"].items()
+    changed = {name: (str(before), str(after)) for name, (before, after) in pairs}
     images = {}
     for platform, image in loaded["platforms"].items():
-        layers = tuple(_made(LayerRecord, each) for each in image["layers"])
+        layers = tuple(_made(LayerRecord, layer) for layer in image["layers"])
         images[platform] = _made(PlatformImage, {**image, "layers": layers})
     more = {
         "platforms": images,
-        "changes": _made(Changes, changes),
-        "verified": tuple(_made(Tested, each) for each in loaded["verified"]),
+        "changes": _made(Changes, {**loaded["changes"], "changed": changed}),
+        "verified": tuple(_made(Tested, result) for result in loaded["verified"]),
         "tags": tuple(loaded["tags"]),
     }
     record: Record = _made(Record, {**loaded, **more})
     return record
-
-
-def _pair(value: Any) -> tuple[str, str]:
-    before, after = value
-    return str(before), str(after)
 
 
 def _made(kind: Any, values: dict[str, Any]) -> Any:

@@ -37,18 +37,14 @@ class TagMove:
 
     @property
     def needed(self) -> bool:
-        """Whether the tag does not name ``after`` already."""
+        """False if the tag names ``after`` already."""
         return self.before is None or self.before.digest != self.after.digest
 
 
 def read_tags(repository: Repository, tags: Iterable[str]) -> dict[str, Document]:
-    """The manifest that each existing one of ``tags`` names now, so that it can be put back.
-
-    Raises:
-        RegistryError: the registry does not answer or refuses.
-    """
-    found = {tag: repository.manifest(tag) for tag in dict.fromkeys(tags)}
-    return {tag: document for tag, document in found.items() if document}
+    """The manifest that each existing one of ``tags`` names now, so that it can be put back."""
+    documents = {tag: repository.manifest(tag) for tag in dict.fromkeys(tags)}
+    return {tag: document for tag, document in documents.items() if document}
 
 
 @contextmanager
@@ -82,17 +78,15 @@ class TagMover:
     def move(self, moves: Sequence[TagMove]) -> None:
         """Do all of ``moves``, in their order, or none.
 
-        Raises:
-            PublishError: somebody else has moved one of the tags meanwhile.
-            CanneryError: anything else; its last problem says what state the tags are in.
-            KeyboardInterrupt: likewise, after printing that state.
+        The last problem of an error says what state the tags are in; for an error that is not ours,
+        as KeyboardInterrupt, that state is printed.
         """
         try:
-            for each in moves:
-                if each.needed:
-                    self._move(each)
-            for each in moves:
-                self._check(each)
+            for move in moves:
+                if move.needed:
+                    self._move(move)
+            for move in moves:
+                self._check(move)
         except BaseException as error:
             with uninterrupted():
                 state = self._put_back()
@@ -133,20 +127,20 @@ class TagMover:
         left: list[str] = []
         gone: RegistryError | None = None
         # New tags come last, because deleting one may delete its digest with other tags of it.
-        for each in sorted(self._tried, key=lambda move: move.before is None):
+        for move in sorted(self._tried, key=lambda move: move.before is None):
             try:
                 if gone:
                     # Nobody can interrupt this, so it does not wait for the registry again.
                     raise gone
-                left += self._put_one_back(each)
+                left += self._put_one_back(move)
             except RegistryError as error:
                 gone = None if error.status else error
-                left.append(f"{self._doubt(each)} ({str(error).splitlines()[0]})")
+                left.append(f"{self._doubt(move)} ({str(error).splitlines()[0]})")
         if left:
             return "Some tags could not be put back:\n  " + "\n  ".join(left)
         if not self._tried:
             return UNMOVED
-        names = ", ".join(self.repository.at(each.tag) for each in self._tried)
+        names = ", ".join(self.repository.at(move.tag) for move in self._tried)
         return f"Every moved tag was put back: {names}."
 
     def _doubt(self, move: TagMove) -> str:
@@ -168,7 +162,7 @@ class TagMover:
             return [] if stored == move.before.digest else [str(changed)]
         if self.repository.delete(move.tag):
             return []
-        # Nobody else has what was changed on its way from here.
+        # Nobody else has the bytes that were changed on their way from here.
         if (now in self.new or now != move.after.digest) and self.repository.delete(now):
             return []
         tag = self.repository.at(move.tag)

@@ -10,6 +10,7 @@ import io
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -61,15 +62,15 @@ def upload(repository: Repository, image: OciContent) -> None:
     """Upload ``image`` into ``repository``, except for blobs that it has already."""
 
     def fill() -> None:
-        missing = [each for each in image.blobs if not repository.has_blob(each.descriptor.digest)]
-        size = megabytes(sum(each.descriptor.size for each in missing))
+        missing = [blob for blob in image.blobs if not repository.has_blob(blob.descriptor.digest)]
+        size = megabytes(sum(blob.descriptor.size for blob in missing))
         console.say(f"{image.name}: uploading {len(missing)} of {len(image.blobs)} blobs ({size})")
-        for each in missing:
-            if each.descriptor.size > _LARGE:
-                size = megabytes(each.descriptor.size)
+        for blob in missing:
+            if blob.descriptor.size > _LARGE:
+                size = megabytes(blob.descriptor.size)
                 console.say(f"{image.name}: uploading a blob of {size}")
             try:
-                repository.put_blob(each.descriptor, each.content)
+                repository.put_blob(blob.descriptor, blob.content)
             except OSError as error:
                 raise file_error("read", Path(error.filename or "."), error) from error
 
@@ -77,10 +78,10 @@ def upload(repository: Repository, image: OciContent) -> None:
 
 
 def _store(repository: Repository, documents: Iterable[Document], fill: Callable[[], None]) -> None:
-    """Write ``documents`` once ``fill`` has uploaded the blobs that ``repository`` lacks.
+    """Write ``documents`` once ``fill`` has uploaded the missing blobs.
 
-    Two runs that upload the same blob at once may each see it before the registry keeps it. The
-    registry then knows a manifest's blob no more, and what is missing is uploaded again.
+    Two runs that upload the same blob at once may each see it before the registry keeps it. If the
+    registry then rejects a manifest because of it, the missing blobs are uploaded again.
     """
     fill()
     for document in documents:
@@ -109,8 +110,8 @@ def closure(repository: Repository, digest: str) -> list[Document]:
         inner = manifest_contents(document).manifests
     except ValueError as error:
         raise RegistryError(Problem(what=f"{repository.at(digest)}: {error}.")) from error
-    found = [each for entry in inner for each in closure(repository, entry.digest)]
-    return [*{each.digest: each for each in [*found, document]}.values()]
+    nested = [manifest for entry in inner for manifest in closure(repository, entry.digest)]
+    return [*{manifest.digest: manifest for manifest in [*nested, document]}.values()]
 
 
 def blobs_of(documents: list[Document]) -> dict[str, Descriptor]:
@@ -130,11 +131,18 @@ def read_back(
     for blob in blobs_of(documents).values():
         if blob.digest in seen:
             continue
-        wanted = diff_ids.get(blob.digest)
-        found = _unpacked(repository, blob) if wanted else _drained(repository, blob)
-        if wanted and found != wanted:
+        wanted = diff_ids.get(blob.digest, "")
+        if wanted:
+            try:
+                actual = repository.read_blob(blob, partial(unpacked, blob))
+            except ValueError as error:
+                raise RegistryError(Problem(what=f"{repository}: {error}.")) from error
+        else:
+            # The digest is checked while the content is read.
+            actual = repository.read_blob(blob, _drain)
+        if actual != wanted:
             what = (
-                f"the layer {blob.digest} of {repository} unpacks to {found} instead of {wanted}."
+                f"the layer {blob.digest} of {repository} unpacks to {actual} instead of {wanted}."
             )
             fix = (
                 "Delete .cannery/blobs and push again. If the image was published before, somebody "
@@ -145,20 +153,10 @@ def read_back(
     return documents
 
 
-def _unpacked(repository: Repository, blob: Descriptor) -> str:
-    try:
-        return repository.read_blob(blob, lambda chunks: unpacked(blob, chunks))
-    except ValueError as error:
-        raise RegistryError(Problem(what=f"{repository}: {error}.")) from error
-
-
-def _drained(repository: Repository, blob: Descriptor) -> str:
-    def drain(chunks: Iterator[bytes]) -> str:
-        for _ in chunks:
-            pass
-        return ""
-
-    return repository.read_blob(blob, drain)
+def _drain(chunks: Iterator[bytes]) -> str:
+    for _ in chunks:
+        pass
+    return ""
 
 
 def copy(source: Repository, destination: Repository, documents: list[Document]) -> None:
@@ -167,14 +165,14 @@ def copy(source: Repository, destination: Repository, documents: list[Document])
     mount = source.name if source.host == destination.host else ""
 
     def fill() -> None:
-        missing = [each for each in blobs.values() if not destination.has_blob(each.digest)]
-        size = megabytes(sum(each.size for each in missing))
+        missing = [blob for blob in blobs.values() if not destination.has_blob(blob.digest)]
+        size = megabytes(sum(blob.size for blob in missing))
         console.say(f"copying {len(missing)} of {len(blobs)} blobs ({size}) to {destination}")
         for blob in missing:
             with tempfile.TemporaryDirectory(prefix="cannery-copy-") as folder:
                 path = Path(folder) / "blob"
                 try:
-                    source.read_blob(blob, lambda chunks, path=path: _write(path, chunks))  # type: ignore[misc]
+                    source.read_blob(blob, partial(_write, path))
                     destination.put_blob(blob, opener(path), mount=mount)
                 except OSError as error:
                     raise file_error("write", path, error) from error
@@ -184,5 +182,4 @@ def copy(source: Repository, destination: Repository, documents: list[Document])
 
 def _write(path: Path, chunks: Iterator[bytes]) -> None:
     with path.open("wb") as file:
-        for chunk in chunks:
-            file.write(chunk)
+        file.writelines(chunks)

@@ -11,8 +11,7 @@ import pytest
 from cannery.engine import client as engine
 from cannery.publish.oci_image import platform_indexes
 from cannery.publish.policy import Publishing
-from cannery.publish.published import images_in
-from cannery.publish.transaction import ImagePush, PushedImage, PushHooks, Transaction
+from cannery.publish.transaction import ImagePush, PushedImage, PushHooks, Transaction, images_in
 from cannery.registry.client import Repository
 from cannery.registry.oci import manifest_contents
 from cannery.registry.transfer import read_back

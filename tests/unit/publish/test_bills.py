@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,14 +27,12 @@ from tests.unit.matrices import Checkout
 from tests.unit.publications import keep, record
 
 IMAGE = "sha256:" + "ab" * 32
-SBOM = {"spdxVersion": "SPDX-2.3", "packages": []}
+SBOM: dict[str, Any] = {"spdxVersion": "SPDX-2.3", "packages": []}
 
 
-def stored(*predicates: tuple[str, object]) -> tuple[dict[str, tuple[str, bytes]], str]:
+def stored(*predicates: tuple[str, dict[str, Any]]) -> tuple[dict[str, tuple[str, bytes]], str]:
     """What a registry has of an image with these attestations, by digest, and its index."""
-    statements = [statement("x", IMAGE, kind, {"it": content}) for kind, content in predicates]
-    for each, (_, content) in zip(statements, predicates, strict=True):
-        each["predicate"] = content
+    statements = [statement("x", IMAGE, kind, content) for kind, content in predicates]
     manifest, blobs = attestation_manifest(IMAGE, statements)
     index = encoded({"mediaType": INDEX, "manifests": [index_entry(IMAGE, manifest).to_json()]})
     found = {each.digest: ("application/octet-stream", each.content) for each in blobs}

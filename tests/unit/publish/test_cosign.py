@@ -36,19 +36,23 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return found
 
 
-def test_nothing_is_told_to_the_world_unasked(asked: list[list[str]], key: str) -> None:
+@pytest.mark.parametrize("log", [False, True])
+def test_the_transparency_log_is_used_on_request_only(
+    asked: list[list[str]], key: str, log: bool
+) -> None:
+    sign(REFERENCE, key, environ={PASSWORD: ""}, log=log)
+    verify(REFERENCE, key, log=log)
+    signed, verified = asked
+    assert f"--tlog-upload={str(log).lower()}" in signed
+    assert signed[-1] == REFERENCE
+    assert f"--insecure-ignore-tlog={str(not log).lower()}" in verified
+
+
+def test_the_default_is_no_transparency_log(asked: list[list[str]], key: str) -> None:
     sign(REFERENCE, key, environ={PASSWORD: ""})
-    sign(REFERENCE, key, environ={PASSWORD: ""}, log=True)
-    assert "--tlog-upload=false" in asked[0]
-    assert "--tlog-upload=true" in asked[1]
-    assert asked[0][-1] == REFERENCE
-
-
-def test_a_log_that_is_wanted_is_looked_at(asked: list[list[str]], key: str) -> None:
     verify(REFERENCE, key)
-    verify(REFERENCE, key, log=True)
-    assert "--insecure-ignore-tlog=true" in asked[0]
-    assert "--insecure-ignore-tlog=false" in asked[1]
+    assert "--tlog-upload=false" in asked[0]
+    assert "--insecure-ignore-tlog=true" in asked[1]
 
 
 def test_certificates_and_plain_registries_are_passed_on(asked: list[list[str]], key: str) -> None:

@@ -48,31 +48,10 @@ AFTER = replace(
 )
 
 
-def test_packages_are_added_removed_and_changed() -> None:
-    [wheels, files, _] = difference(BEFORE, AFTER).sections
-    assert (wheels.added, wheels.removed) == ({"tqdm": "4"}, {"fire": "1"})
-    assert wheels.changed == {"torch": ("2.1.0", "2.3.1")}
-    assert wheels.equal == 2
-    # The file of a package with another version is another one in any case.
-    assert files.name == "files of wheels"
-    assert files.changed == {"numpy": ("numpy.whl (sha256 a)", "numpy.whl (sha256 b)")}
-    assert not files.added and not files.removed
-
-
 def test_a_file_that_only_one_side_knows_is_no_difference() -> None:
     found = difference(BEFORE, replace(BEFORE, files={}))
     assert not found.differs
     assert [section.name for section in found.sections] == ["wheels", "environment"]
-
-
-def test_layers_are_compared_by_name() -> None:
-    found = difference(BEFORE, AFTER).layers
-    assert [(each.name, each.state, each.sizes) for each in found] == [
-        ("base", "equal", (100, 100)),
-        ("os", "changed", (2_000_000, 3_000_000)),
-        ("new", "added", (None, 7)),
-        ("old", "removed", (None, None)),
-    ]
 
 
 def test_sections_of_one_side_are_named_and_not_compared() -> None:
@@ -198,6 +177,8 @@ def test_json_has_all_of_it() -> None:
         "changed": {"torch": ["2.1.0", "2.3.1"]},
         "equal": 2,
     }
+    # The file of a package with another version is another one in any case.
+    assert {*found["sections"]["files of wheels"]["changed"]} == {"numpy"}
     assert found["layers"][1] == {"name": "os", "state": "changed", "sizes": [2000000, 3000000]}
     assert (found["differs"], found["not_compared"]) == (True, [])
 

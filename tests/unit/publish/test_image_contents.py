@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cannery.common.errors import CanneryError, EngineError, FileError, UsageError
+from cannery.common.errors import CanneryError, EngineError, UsageError
 from cannery.engine.images import LocalImage
 from cannery.image.plan import plan_image
 from cannery.lock.lock_file import parse_lock
@@ -196,13 +196,6 @@ def test_a_misspelt_record_is_near_to_one(checkout: Checkout, engine: Engine) ->
     path = keep(checkout.project.releases, record()).relative_to(checkout.project.root)
     with pytest.raises(UsageError, match=rf"Did you mean '{path}'\?"):
         read_contents(checkout.project, str(path).replace("0123", "0124"))
-
-
-def test_a_file_that_is_no_record_is_refused(checkout: Checkout, engine: Engine) -> None:
-    path = keep(checkout.project.releases, record())
-    path.write_text("{", encoding="utf-8")
-    with pytest.raises(FileError, match="is not a valid record of a push: it is not JSON"):
-        read_contents(checkout.project, str(path))
 
 
 def test_an_engine_that_does_not_answer_is_told(checkout: Checkout, engine: Engine) -> None:

@@ -8,11 +8,12 @@ import json
 import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import docker.errors
 import pytest
+from packageurl import PackageURL
 
 from cannery.common.errors import EngineError
 from cannery.common.model import Target
@@ -20,8 +21,15 @@ from cannery.image.plan import plan_image
 from cannery.image.record import image_record
 from cannery.lock.debs import DEBS
 from cannery.lock.lock_file import parse_lock
-from cannery.publish.image_inventory import INSTALLED, RPMS, image_inventory
-from cannery.publish.inventory import LOCK, RECORD, Origin
+from cannery.publish.image_inventory import (
+    INSTALLED,
+    RPMS,
+    image_inventory,
+    rpm_files,
+    rpm_packages,
+)
+from cannery.publish.inventory import LOCK, RECORD, Inventory, Origin
+from cannery.publish.sbom import package_url
 from tests.unit.matrices import DIGEST, Checkout, lock_for
 
 CANN = "/usr/local/Ascend/ascend-toolkit/latest/python/site-packages"
@@ -197,3 +205,34 @@ def test_an_archive_that_breaks_off_is_told(image: Image, target: Target) -> Non
     image.cut = 700
     with pytest.raises(EngineError, match=r"archive of .* is incomplete"):
         image_inventory("cannery:full", "linux/arm64", target)
+
+
+RPM_LIST = """\
+gcc-c++\t12.3.1-30.oe2403\taarch64\tGPLv3+
+glibc\t2.38-29.oe2403\taarch64\tLGPLv2+
+perl\t4:5.38.0-6.oe2403\taarch64\tGPL-1.0-or-later
+broken line
+"""
+RPM_FILES = [
+    f"{'a' * 64}  gcc-c++-12.3.1-30.oe2403.aarch64.rpm\n",
+    f"{'b' * 64}  perl-5.38.0-6.oe2403.aarch64.rpm\nnothing\n",
+]
+
+
+def test_packages_have_the_file_of_their_layer_or_are_of_the_base() -> None:
+    gcc, glibc, perl = rpm_packages(RPM_LIST, rpm_files(RPM_FILES))
+    assert (gcc.file, gcc.sha256) == ("gcc-c++-12.3.1-30.oe2403.aarch64.rpm", "a" * 64)
+    assert (gcc.place, gcc.license, gcc.source) == ("", "GPLv3+", Origin.RPM)
+    assert (glibc.file, glibc.place) == ("", "the base image")
+    # The epoch is not in the name of a file.
+    assert perl.sha256 == "b" * 64
+
+
+def test_a_package_has_the_url_of_its_distribution() -> None:
+    inventory = Inventory(wheels=(), debian=(), vendor=(), distribution="openEuler-24.03")
+    gcc, *_ = rpm_packages(RPM_LIST, rpm_files(RPM_FILES))
+    url = "pkg:rpm/openeuler/gcc-c%2B%2B@12.3.1-30.oe2403?arch=aarch64&distro=openEuler-24.03"
+    made = PackageURL.from_string(package_url(gcc, inventory))
+    assert made == PackageURL.from_string(url)
+    unknown = package_url(gcc, replace(inventory, distribution=""))
+    assert PackageURL.from_string(unknown).namespace is None

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.licenses import canonicalize_license_expression
 
-from cannery.publish.inventory import _WORDS, declared, expression
+from cannery.publish.inventory import declared, expression
 
 OSI = "License :: OSI Approved :: "
 
@@ -28,16 +28,6 @@ OSI = "License :: OSI Approved :: "
 )
 def test_only_what_is_certain_becomes_an_expression(words: str, meant: str) -> None:
     assert expression(words) == meant
-
-
-@pytest.mark.parametrize("known", sorted({*_WORDS.values()}))
-def test_what_words_mean_is_written_as_spdx_has_it(known: str) -> None:
-    assert canonicalize_license_expression(known) == known
-
-
-@pytest.mark.parametrize("words", _WORDS)
-def test_the_words_are_written_as_they_are_looked_up(words: str) -> None:
-    assert words == " ".join(words.lower().split())
 
 
 @pytest.mark.parametrize(

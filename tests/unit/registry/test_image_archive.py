@@ -14,7 +14,7 @@ import pytest
 
 from cannery.common.errors import EngineError, FileError, UsageError
 from cannery.registry import image_archive as layers
-from cannery.registry.image_archive import Blobs, Packed, opener, unpacked
+from cannery.registry.image_archive import Blobs, Packed, unpacked
 from tests.unit.archives import Saved, digest, layer, pieces
 from tests.unit.matrices import CHECKOUT
 
@@ -153,9 +153,3 @@ def test_a_blob_that_is_not_what_it_says(tmp_path: Path) -> None:
     blob = pack(tmp_path, FORMS["overlay2"]).layers[0].blob
     with pytest.raises(ValueError, match="cannot be unpacked"):
         unpacked(blob, pieces(b"something else"))
-
-
-def test_a_blob_is_read_as_often_as_it_must_be(tmp_path: Path) -> None:
-    opened = opener(pack(tmp_path, FORMS["overlay2"]).layers[0].path)
-    with opened() as first, opened() as second:
-        assert first.read() == second.read()

@@ -40,22 +40,25 @@ def encoded(name: str, password: str) -> str:
     return base64.b64encode(f"{name}:{password}".encode()).decode()
 
 
-def test_nobody_has_logged_in(config: Path) -> None:
+@pytest.mark.parametrize(
+    ("host", "stored", "expected"),
+    [
+        ("other.example.com", {"auth": encoded("me", "secret")}, Login()),
+        (HOST, {"auth": encoded("me", "se:cret")}, Login(username="me", password="se:cret")),
+        (
+            f"https://{HOST}/v2/",
+            {"auth": encoded("me", "old form")},
+            Login(username="me", password="old form"),
+        ),
+        (HOST, {"identitytoken": "lasting"}, Login(token="lasting")),
+    ],
+)
+def test_a_login_in_the_file(
+    config: Path, host: str, stored: dict[str, str], expected: Login
+) -> None:
     assert login_of(HOST) == Login()
-    kept(config, auths={"other.example.com": {"auth": encoded("me", "secret")}})
-    assert login_of(HOST) == Login()
-
-
-def test_a_login_in_the_file(config: Path) -> None:
-    kept(config, auths={HOST: {"auth": encoded("me", "se:cret")}})
-    assert login_of(HOST) == Login(username="me", password="se:cret")
-    kept(config, auths={f"https://{HOST}/v2/": {"auth": encoded("me", "old form")}})
-    assert login_of(HOST).password == "old form"
-
-
-def test_a_token_in_the_file(config: Path) -> None:
-    kept(config, auths={HOST: {"identitytoken": "lasting"}})
-    assert login_of(HOST) == Login(token="lasting")
+    kept(config, auths={host: stored})
+    assert login_of(HOST) == expected
 
 
 @pytest.mark.parametrize("key", ["credsStore", "credHelpers"])
