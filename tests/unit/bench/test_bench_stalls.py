@@ -11,17 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from bench import session, stalls
+from bench import stalls
 from bench.engine import Engine
 from bench.session import REPEATS, Session
-from bench.stalls import SECONDS, Judge, Sight, Watch
+from bench.stalls import SECONDS, Judge, Sight
 from bench.timing import Timed
 from cannery.common.package_index import PackageIndex
 from cannery.matrix.project import Project
 
 GATEWAY = "10.208.0.1"
-ROOT = Path(__file__).resolve().parents[3]
-MAIN = Project(root=ROOT).matrix().targets["py39-torch231-cann8t39"]
 
 
 def followed(*steps: tuple[int, float, bool]) -> float:
@@ -58,11 +56,6 @@ LONG = round(SECONDS) + 5
 )
 def test_what_counts_as_a_stall(steps: list[tuple[int, float, bool]], stalled: bool) -> None:
     assert bool(followed(*steps)) is stalled
-
-
-def test_the_longest_stall_is_told() -> None:
-    steps = [DOWNLOADS, *[WAITS] * 12, DOWNLOADS, *[WAITS] * 30, DOWNLOADS]
-    assert followed(*steps) == 30
 
 
 def test_a_process_that_ends_is_no_stall() -> None:
@@ -128,14 +121,6 @@ def test_a_connection_counts_while_it_is_open_or_being_opened(row: str, open_: b
     assert stalls.connected([row.split()]) is open_
 
 
-def test_this_machine_can_be_looked_at() -> None:
-    """Real /proc: no container is behind an address that is for documentation."""
-    assert stalls.seen("192.0.2.1") == {}
-    with Watch("192.0.2.1") as watch:
-        pass
-    assert watch.longest == 0
-
-
 @pytest.fixture
 def building(tmp_path: Path) -> Session:
     return Session(
@@ -168,12 +153,3 @@ def test_a_sample_is_taken_again_and_that_is_counted(
     assert REPEATS == 2
     assert building.without_stall(builds(*stalled)).seconds == kept
     assert (building.repeated, building.stalled) == (repeated, left)
-
-
-def test_a_build_is_watched(building: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stalled(Watch):
-        longest = 12.0
-
-    monkeypatch.setattr(session, "Watch", Stalled)
-    monkeypatch.setattr(session, "timed", lambda _argv, _log: Timed(seconds=1.0, lines=()))
-    assert building.ours(MAIN).stalled == 12.0
