@@ -15,7 +15,6 @@ from packaging.version import InvalidVersion, Version
 
 from cannery.common.cann import Layout
 from cannery.common.cann_version import CannVersion
-from cannery.common.model import Target
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
 from tests.unit.matrices import OWN_FACTS
@@ -66,10 +65,6 @@ HAS = [value(row) for row in RAW["torch_npu"]]
 REJECTED = [
     value({key: text for key, text in row.items() if key != "why"}) for row in RAW["rejected"]
 ]
-
-
-def test_the_table_is_whole() -> None:
-    assert len(TABLE) == 107
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row['torch_npu']}-{row['cann']}")
@@ -164,24 +159,3 @@ def test_no_version_of_deepspeed_has_two_answers() -> None:
 def test_no_row_is_there_twice(key: str) -> None:
     rows = [json.dumps(row, sort_keys=True) for row in RAW[key]]
     assert len(rows) == len({*rows})
-
-
-def matrix_targets() -> list[Target]:
-    return [*load_matrix(ROOT / "matrix.yaml").targets.values()]
-
-
-@pytest.mark.parametrize("target", matrix_targets(), ids=lambda target: target.id)
-def test_the_files_of_the_matrix_have_the_vendors_names(target: Target) -> None:
-    public = target.cann.nearest_public if target.cann.interim else target.cann.version
-    judged = CannVersion.parse(public)
-    files = {"toolkit": target.toolkit_file, "kernels": target.kernels_file}
-    if nnal := target.nnal_file:
-        files["nnal"] = nnal
-    for row in COMPAT.files:
-        if judged in row.cann and target.chip in (row.chips or (target.chip,)):
-            if row.component not in files:
-                continue
-            expected = row.file.format(
-                version=target.cann.version, chip=target.chip, machine=target.machine
-            )
-            assert files[row.component].name == expected
