@@ -137,8 +137,3 @@ def test_a_child_pipeline_is_one_for_gitlab(count: int, tmp_path: Path) -> None:
         to_gitlab(jobs, simulate=True).replace("stages:\n- build", "stages: 1"), encoding="utf-8"
     )
     assert subprocess.run(argv, check=False, capture_output=True).returncode == 1
-
-
-def test_gitlab_has_what_github_has() -> None:
-    assert {"check", "suite", "plan", "build"} <= GITLAB.keys() & WORKFLOWS["ci"]["jobs"].keys()
-    assert {"npu", "publish", "scan", "pages"} <= GITLAB.keys()
