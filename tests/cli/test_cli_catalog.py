@@ -112,10 +112,3 @@ def test_a_trial_of_a_target_that_is_none(checkout: Checkout) -> None:
     checkout.edit("cann8t93", "cann8t39", "publish.yaml")
     checkout.run("catalog").accepted()
     assert "<br>[910b](https://t.example.com/1) |" in readme(checkout)
-
-
-def test_a_record_that_was_edited_is_refused(checkout: Checkout) -> None:
-    path = checkout.root / "releases" / TARGET / "old.json"
-    path.parent.mkdir(parents=True)
-    path.write_text("{", encoding="utf-8")
-    checkout.run("catalog").refused(9, "is not a valid record of a push")

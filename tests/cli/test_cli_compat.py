@@ -112,18 +112,6 @@ def test_check_refuses_a_document_that_was_read_in_the_future(checkout: Checkout
     done.refused(3, f"{place}'read' is 2226-11-25, and today is ")
 
 
-def test_every_command_says_the_same_of_a_broken_fact(checkout: Checkout) -> None:
-    old, new, anchor, said = BROKEN["torch_npu of another CANN"]
-    checkout.edit(old, new)
-    before = checkout.state()
-    found = [checkout.run(command) for command in ("check", "render", "list")]
-    assert {(done.code, done.out) for done in found} == {(3, "")}
-    assert len({done.err for done in found}) == 1
-    assert checkout.place(anchor) in found[0].err
-    assert said in found[0].err
-    assert checkout.state() == before
-
-
 def test_numpy_2_in_canns_own_requirements_with_torch_2_1_0(checkout: Checkout) -> None:
     checkout.edit("- numpy<2", "- numpy==2.0.1")
     done = checkout.run("check")

@@ -136,13 +136,6 @@ def test_locks_are_written_and_then_stay(checkout: Checkout, uv: dict[str, str])
     assert checkout.state() == before
 
 
-def test_wheels_that_do_not_fit_each_other(checkout: Checkout, uv: dict[str, str]) -> None:
-    before = checkout.state()
-    result = checkout.run("lock", env={**uv, "UV_FAILS": "1"})
-    result.refused(3, "build stage cannot be satisfied. uv says:\nNo solution found")
-    assert checkout.state() == before
-
-
 def test_a_place_for_what_is_made_that_cannot_be_used(checkout: Checkout) -> None:
     shutil.rmtree(checkout.root / ".cannery", ignore_errors=True)
     (checkout.root / ".cannery").write_text("a file in the way", encoding="utf-8")

@@ -293,17 +293,6 @@ def test_a_reason_is_shown_in_table_and_json(checkout: Checkout) -> None:
     assert found["py39-torch231-cann8t39"] == ""
 
 
-def test_a_reason_lets_the_unknown_through_and_nothing_that_is_forbidden(
-    checkout: Checkout,
-) -> None:
-    checkout.edit("torch_npu: 2.1.0.post3,", "torch_npu: 2.1.0.post8,")
-    checkout.run("list").refused(3, "torch_npu 2.1.0.post8 and torch 2.1.0 are not known to work")
-    checkout.edit("deepspeed: 0.13.2,", "deepspeed: 0.13.2, unverified: ours,")
-    checkout.run("list").accepted()
-    checkout.edit("deepspeed: 0.13.2,", "deepspeed: 0.10.0,")
-    checkout.run("list").refused(3, "deepspeed 0.10.0 does not work here")
-
-
 @pytest.mark.parametrize("form", ["tabel", "yaml", ""])
 def test_a_format_that_is_none(original: Checkout, form: str) -> None:
     original.run("list", "--format", form).refused(2, f"invalid value {form!r}.")

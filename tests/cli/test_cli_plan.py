@@ -155,16 +155,3 @@ def test_printing_needs_an_engine_to_know_the_bases(original: Checkout) -> None:
     before = original.state()
     original.run("--target", TARGET, "--simulate", "--print").refused(6, NO_ENGINE)
     assert original.state() == before
-
-
-OPTIONS = [
-    *("--all", "--plan", "--format", "--if-changed", "--compare-with", "--print"),
-    *("--force", "--jobs", "--builder", "--cache-to", "--cache-from", "--shard"),
-]
-
-
-@pytest.mark.parametrize("option", OPTIONS)
-def test_every_option_has_help(original: Checkout, option: str) -> None:
-    text = original.run("build", "--help").out
-    [line, *more] = text.partition(f"\n  {option} ")[2].splitlines()
-    assert line.strip() or more[0].strip()
