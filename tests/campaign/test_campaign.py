@@ -63,36 +63,8 @@ def test_edits_are_refused_with_their_place_or_mean_what_they_say(
             Outcome.REFUSED,
         ),
         # What no target of the project uses.
-        (APPLICATIONS, "title: vLLM 0.23.0", "title: vLLM", Outcome.DIFFERENT),
-        (BASES, "curl: [libcurl4t64]", "curl: [libcurl4]", Outcome.DIFFERENT),
         (BASES, "hiredis: [libhiredis1.1.0]", "hiredis: []", Outcome.DIFFERENT),
-        (BASES, "      hiredis: [libhiredis1.1.0]\n", "", Outcome.DIFFERENT),
-        (
-            BASES,
-            "curl: [libcurl4t64]\n      hiredis: [libhiredis1.1.0]",
-            "curl: [libhiredis1.1.0]\n      hiredis: [libcurl4t64]",
-            Outcome.DIFFERENT,
-        ),
-        (BASES, "python3-dev, python3-venv]", "python3-dev]", Outcome.DIFFERENT),
-        (
-            "compat.yaml",
-            '  - {package: "nvidia-*"',
-            '  # - {package: "nvidia-*"',
-            Outcome.DIFFERENT,
-        ),
         ("compat.yaml", "branch: v2.9.0-26.1.0", "branch: v2.9.0-26.1.1", Outcome.DIFFERENT),
-        (
-            "compat.yaml",
-            "its second table has TorchNPU",
-            "its table has TorchNPU",
-            Outcome.DIFFERENT,
-        ),
-        (
-            "compat.yaml",
-            "2026-11, read: 2026-11-25",
-            "2026-11, read: 2926-11-25",
-            Outcome.DIFFERENT,
-        ),
         ("publish.yaml", "latest:", "newest:", Outcome.DIFFERENT),
     ],
 )

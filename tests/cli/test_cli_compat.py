@@ -43,12 +43,6 @@ def test_check_of_no_target_is_wrong_use(original: Checkout) -> None:
 # What is replaced (the first time it is in matrix.yaml), by what, where the message points at,
 # what it says. Each breaks one fact.
 BROKEN = {
-    "torch_npu of another torch": (
-        "torch_npu: 2.3.1.post2",
-        "torch_npu: 2.1.0.post6",
-        "2.1.0.post6, deepspeed: 0.15.0",
-        "cannot be imported with torch 2.3.1. Source: Ascend/pytorch@HEAD:COMPATIBILITY.md",
-    ),
     "torch_npu of another CANN": (
         "torch_npu: 2.3.1.post2",
         "torch_npu: 2.3.1.post4",
@@ -64,23 +58,11 @@ BROKEN = {
         "Ascend-cann-kernels-310p",
         "it is for chip 310p, and the target's chip is 910b",
     ),
-    "numpy 2": (
-        "torch_npu: 2.3.1.post2, ",
-        "torch_npu: 2.3.1.post2, requirements: [numpy>=2], ",
-        "[numpy>=2]",
-        "contradicts numpy<2, which CANN <=8.2.RC2 needs",
-    ),
     "Python outside the range": (
         "version: 3.8.18",
         "version: 3.7.18",
         "cpython-3.8.18}",
         "torch_npu 2.1.0.post6 has no wheel for Python 3.7, only for 3.8, 3.9, 3.10, 3.11",
-    ),
-    "refused DeepSpeed": (
-        "deepspeed: 0.15.0",
-        "deepspeed: 0.10.0",
-        "0.10.0}\n    common:",
-        "deepspeed 0.10.0 does not work here",
     ),
     "public release that does not fit": (
         "nearest_public: 8.0.RC3",

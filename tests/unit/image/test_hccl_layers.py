@@ -115,14 +115,6 @@ def said(target: Target) -> str:
     return found[0] if found else ""
 
 
-def test_it_needs_a_compiler() -> None:
-    refused = said(changed(without_compiler=True, hccl_test=True))
-    assert "its Makefile calls g++" in refused
-    assert "CANN 8.1.RC1, README.md and Makefile of tools/hccl_test" in refused
-    assert "Remove it, or take flavour devel." in refused
-    assert not said(changed(hccl_test=True))
-
-
 def test_it_needs_a_cann_with_the_tool() -> None:
     refused = said(changed(hccl_test=True, cann=cann("6.3.RC1")))
     assert "no source has tools/hccl_test in a CANN before 7.0" in refused
