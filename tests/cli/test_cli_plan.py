@@ -121,7 +121,6 @@ WRONG = {
         ["--all", "--jobs", "0"],
         ["argument --jobs: invalid number '0'. Use a number from 1 to 999."],
     ),
-    "jobs that are no number": (["--all", "--jobs", "many"], ["invalid number 'many'"]),
     "no shard": (
         ["--all", "--shard", "3"],
         ["argument --shard: invalid shard '3'. Write it as in 1/3"],
@@ -139,8 +138,6 @@ WRONG = {
         ["--all", "--cache-to", "type=registry,ref=r.test/x"],
         ["each target would replace the cache of the others. Put {target} into it"],
     ),
-    "an unknown condition": (["--where", "torhc=1"], ["targets have no 'torhc'."]),
-    "what list does not take": (["list", "--force"], ["unknown option '--force'."]),
 }
 
 
