@@ -43,7 +43,7 @@ def test_the_table_is_made_and_stays_as_it_is(checkout: Checkout) -> None:
     checkout.run("catalog", "--check").accepted("the table in docs/targets.md is in sync")
 
 
-def test_what_is_around_the_table_is_left_alone(checkout: Checkout) -> None:
+def test_text_around_the_table_is_kept(checkout: Checkout) -> None:
     before = readme(checkout)
     checkout.edit("| `py39-torch231-cann8t39` |", "| `something-else` |", "docs/targets.md")
     checkout.edit(f"\n{START}\n", f"\nOur own words.\r\n\n{START}\n", "docs/targets.md")

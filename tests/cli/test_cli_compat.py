@@ -22,13 +22,13 @@ def test_check_says_first_that_all_is_well(original: Checkout) -> None:
     assert "1 target: not judged: no source has opencompass 0.3.9 with torch 2.3.1" in others[2]
 
 
-def test_check_of_what_is_known_says_that_all_is_well(original: Checkout) -> None:
+def test_check_of_a_known_target(original: Checkout) -> None:
     done = original.run("check", "--target", LAST)
     done.accepted()
     assert done.out.startswith("1 target checked: all of its components are known to work.\n")
 
 
-def test_check_of_all_targets_names_what_none_of_them_uses(checkout: Checkout) -> None:
+def test_check_of_all_targets_names_unused_definitions(checkout: Checkout) -> None:
     unused = "  cpython-3.12.0: {version: 3.12.0, source: debian, base: debian-12}\n"
     checkout.edit("families:\n", f"pythons:\n{unused}families:\n")
     last = checkout.run("check").out.splitlines()[-1]
@@ -168,7 +168,7 @@ def test_explain_shows_both_sides_of_a_disagreement(original: Checkout) -> None:
     assert re.search(r"^      against  ascend_deployer", out, re.MULTILINE)
 
 
-def test_explain_shows_what_rows_say_where_they_differ_and_all_of_it_if_asked(
+def test_explain_shows_rows_that_differ_and_all_with_verbose(
     original: Checkout,
 ) -> None:
     short = original.run("explain", FIRST).out

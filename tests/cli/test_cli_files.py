@@ -101,7 +101,7 @@ def test_locks_are_written_and_then_stay(checkout: Checkout, uv: dict[str, str])
     assert checkout.state() == before
 
 
-def test_a_place_for_what_is_made_that_cannot_be_used(checkout: Checkout) -> None:
+def test_a_file_in_the_place_of_the_state_folder(checkout: Checkout) -> None:
     shutil.rmtree(checkout.root / ".cannery", ignore_errors=True)
     (checkout.root / ".cannery").write_text("a file in the way", encoding="utf-8")
     before = checkout.state()

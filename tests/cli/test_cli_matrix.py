@@ -111,9 +111,7 @@ def test_no_matrix(checkout: Checkout) -> None:
 
 
 @pytest.mark.parametrize("text", ["a: [", "schema: 1\nrepository: A B\n"])
-def test_a_publish_yaml_that_is_wrong_is_told_by_what_judges_files(
-    checkout: Checkout, text: str
-) -> None:
+def test_check_and_render_report_a_wrong_publish_yaml(checkout: Checkout, text: str) -> None:
     (checkout.root / "publish.yaml").write_text(text, encoding="utf-8")
     for command in (["check"], ["render", "--check"]):
         done = checkout.run(*command)

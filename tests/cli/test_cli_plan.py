@@ -49,7 +49,7 @@ def test_a_plan_for_programs(original: Checkout) -> None:
     assert "toolkit" in plan["change"]["stays"][TARGET]
 
 
-def test_what_was_named_and_cannot_be_built_is_an_error_of_a_plan_too(original: Checkout) -> None:
+def test_a_named_target_without_its_files_fails_a_plan_too(original: Checkout) -> None:
     words = ["--target", TARGET, "--target", NEEDS_A_FILE, "--simulate", "--plan"]
     result = original.run(*words)
     assert result.code == 5

@@ -78,7 +78,7 @@ def test_rows_that_are_twice_in_the_table_are_twice_here() -> None:
 
 
 @pytest.mark.parametrize("row", COMPAT.rejected, ids=lambda row: row.torch_npu)
-def test_what_is_rejected_says_why_and_is_truly_wrong(row: Any) -> None:
+def test_rejected_rows_have_a_reason_and_are_wrong(row: Any) -> None:
     assert len(row.why) > 20
     try:
         version = Version(row.torch_npu)

@@ -120,7 +120,7 @@ def test_torch_210_is_not_torch_21() -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_an_id_says_what_the_target_has(name: str) -> None:
+def test_an_id_names_the_versions_of_its_target(name: str) -> None:
     target = TARGETS[name]
     shown = {
         "py": target.python.minor.replace(".", ""),
@@ -166,7 +166,7 @@ def test_no_image_tests_are_of_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)
-def test_what_is_built_from_sources_is_locked(name: str) -> None:
+def test_sdists_are_locked(name: str) -> None:
     application, targets = APPLICATIONS[name]
     found = {wheel for target in targets for wheel in locked(target)}
     assert not {*application.sdists} - found
@@ -207,7 +207,7 @@ def test_a_stack_finds_its_wheels_in_the_lock(target: Target) -> None:
             assert locked(target)[canonicalize_name(requirement.name)].groups >= {"application"}
 
 
-def test_what_goes_in_unverified_is_in_every_place(target: Target) -> None:
+def test_unverified_targets_are_marked_in_the_dockerfile(target: Target) -> None:
     text = (PROJECT.images / target.id / "Dockerfile").read_text(encoding="utf-8")
     assert ("NOT KNOWN TO WORK" in text) == bool(target.unverified)
     assert ("io.cannery.unverified=" in text) == bool(target.unverified)

@@ -180,7 +180,9 @@ TOOLS = ("--from=native-python /python /python",)
 """Programs of the building machine, from the stages that make them."""
 
 
-def test_what_is_copied_is_ours(dockerfile: Dockerfile, folder: Path, project: Project) -> None:
+def test_only_project_files_are_copied(
+    dockerfile: Dockerfile, folder: Path, project: Project
+) -> None:
     shared = context_names(project)
     for each in dockerfile:
         if each.word != "COPY":

@@ -92,7 +92,7 @@ def structure(text: str) -> dict[str, list[object]]:
 
 
 @pytest.mark.parametrize("page", CHINESE, ids=str)
-def test_the_chinese_page_has_what_the_english_one_has(page: Path) -> None:
+def test_the_chinese_page_has_the_structure_of_the_english_one(page: Path) -> None:
     ours, english = structure(_text(page)), structure(_text(CHINESE[page]))
     for what, found in english.items():
         assert ours[what] == found, what

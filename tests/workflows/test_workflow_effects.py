@@ -298,5 +298,5 @@ DONE: dict[str, Callable[[Machine, Step], None]] = {
 
 
 @pytest.mark.parametrize("name", DONE)
-def test_a_script_does_what_it_is_for(name: str, machine: Machine) -> None:
+def test_effects_of_a_script(name: str, machine: Machine) -> None:
     DONE[name](machine, {**STEPS, **CHILD}[name])

@@ -48,7 +48,7 @@ LONG = round(SECONDS) + 5
         ([DOWNLOADS, *[SLEEPS] * LONG], False),
     ],
 )
-def test_what_counts_as_a_stall(steps: list[tuple[int, float, bool]], stalled: bool) -> None:
+def test_stalls_of_a_container(steps: list[tuple[int, float, bool]], stalled: bool) -> None:
     assert bool(followed(*steps)) is stalled
 
 

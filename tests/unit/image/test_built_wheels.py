@@ -94,7 +94,7 @@ def test_the_record_has_the_version_that_is_installed(checkout: Checkout) -> Non
         ),
     ],
 )
-def test_what_it_is_built_from_is_in_its_identity_and_in_the_key(
+def test_inputs_of_a_built_wheel_are_in_its_identity_and_the_key(
     tmp_path: Path, old: str, new: str
 ) -> None:
     found = []

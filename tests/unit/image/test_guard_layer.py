@@ -43,7 +43,7 @@ def test_an_archive_is_compared_before_it_is_unpacked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("simulated", ["", "true"])
-def test_what_the_last_layer_has(tmp_path: Path, simulated: str) -> None:
+def test_files_of_the_last_layer(tmp_path: Path, simulated: str) -> None:
     names = ("environment", "profile.sh", "constraints.txt", "target.json")
     files = {name: write(tmp_path / "files" / name, f"{name}\n") for name in names}
     files["target.json"].write_text('{\n  "id": "full"\n}\n', encoding="utf-8")

@@ -57,7 +57,7 @@ def stages(dockerfile: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_nothing_but_the_files_decides_what_is_rendered(tmp_path: Path) -> None:
+def test_rendering_depends_on_the_files_alone(tmp_path: Path) -> None:
     odd = {"LC_ALL": "tr_TR.UTF-8", "LANG": "C", "TZ": "Pacific/Kiritimati"}
     odd |= {"PYTHONUTF8": "0", "SOURCE_DATE_EPOCH": "1", "HOME": "/nonexistent", "USER": "nobody"}
     texts = set()
@@ -164,7 +164,7 @@ def test_a_template_that_is_not_there(checkout: Checkout) -> None:
         Renderer(checkout.project).render(checkout.target())
 
 
-def test_only_what_reaches_a_build_counts(checkout: Checkout) -> None:
+def test_only_files_of_the_context_list_count(checkout: Checkout) -> None:
     project = checkout.project
     before = read_context(project)
     for name in ("guard/extra.pth", "seal-layer.orig", "new/file"):

@@ -16,7 +16,7 @@ from tests.unit.applications import TEXT
 from tests.unit.matrices import load
 
 
-def test_only_what_the_simulator_can_make_is_asked_for(tmp_path: Path) -> None:
+def test_packages_that_the_simulator_makes(tmp_path: Path) -> None:
     targets = load(tmp_path, TEXT).targets
     asked = {
         name: [package["component"] for package in package_spec(target)["packages"]]
