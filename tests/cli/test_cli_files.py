@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.checkout import CAN_MOUNT, Checkout, Result
-from tests.cli.uv import PIP
 
 pytestmark = pytest.mark.slow
 
@@ -41,40 +40,6 @@ rm "$root/images/fill"
 cp -a "$root/images" "$shown"
 exit $code
 """
-
-# Stands in for uv: locks what it is asked to as uv would write it, without a registry.
-UV = """
-import os, pathlib, re, sys, time
-if note := os.environ.get("UV_NOTE"):
-    pathlib.Path(note).write_text(str(os.getpid()))
-    time.sleep(60)
-if os.environ.get("UV_FAILS"):
-    sys.exit("No solution found when resolving dependencies")
-text = "# by a stand-in for uv\\n" * 100
-as_files = "pylock.toml" in sys.argv
-for path in sorted(pathlib.Path().glob("*.in")):
-    for line in path.read_text().split():
-        name, _, version = re.sub("[<>].*", "", line).partition("==")
-        if as_files:
-            file = f"{re.sub('[-.]', '_', name)}-{version}-py3-none-any.whl"
-            text += f'[[packages]]\\nname = "{name}"\\nversion = "{version}"\\n'
-            text += f'wheels = [{{name = "{file}", hashes = {{sha256 = "{"0" * 64}"}}}}]\\n'
-            continue
-        text += f"{name}=={version or 26} \\\\\\n    --hash=sha256:{'0' * 64}\\n"
-        text += f"    # via -r {path.name}\\n"
-pathlib.Path(sys.argv[sys.argv.index("--output-file") + 1]).write_text(text)
-"""
-
-
-@pytest.fixture
-def uv(tmp_path: Path) -> dict[str, str]:
-    """The environment in which build.py finds the stand-in for uv."""
-    package = tmp_path / "stand-in" / "uv"
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
-    (package / "__main__.py").write_text(UV, encoding="utf-8")
-    (package.parent / "pip.py").write_text(PIP, encoding="utf-8")
-    return {"PYTHONPATH": str(package.parent)}
 
 
 def make_stale(checkout: Checkout) -> None:
@@ -136,14 +101,7 @@ def test_locks_are_written_and_then_stay(checkout: Checkout, uv: dict[str, str])
     assert checkout.state() == before
 
 
-def test_wheels_that_do_not_fit_each_other(checkout: Checkout, uv: dict[str, str]) -> None:
-    before = checkout.state()
-    result = checkout.run("lock", env={**uv, "UV_FAILS": "1"})
-    result.refused(3, "build stage cannot be satisfied. uv says:\nNo solution found")
-    assert checkout.state() == before
-
-
-def test_a_place_for_what_is_made_that_cannot_be_used(checkout: Checkout) -> None:
+def test_a_file_in_the_place_of_the_state_folder(checkout: Checkout) -> None:
     shutil.rmtree(checkout.root / ".cannery", ignore_errors=True)
     (checkout.root / ".cannery").write_text("a file in the way", encoding="utf-8")
     before = checkout.state()
@@ -166,13 +124,12 @@ def test_no_room_for_temporary_files(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption(
-    installed: Checkout, tmp_path: Path, uv: dict[str, str], number: signal.Signals
+    installed: Checkout, note: Path, uv: dict[str, str], number: signal.Signals
 ) -> None:
     before = installed.state()
-    note = tmp_path / "note"
     with subprocess.Popen(
         installed.argv("lock"),
-        env=installed.environ({**uv, "UV_NOTE": str(note)}),
+        env=installed.environ({**uv, "UV_SLEEPS": "1"}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

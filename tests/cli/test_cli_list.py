@@ -69,7 +69,7 @@ def test_the_formats_show_the_same_targets(original: Checkout) -> None:
     assert [row.split()[0] for row in rows] == ids
 
 
-def test_what_json_says_of_a_target(original: Checkout) -> None:
+def test_json_of_a_target(original: Checkout) -> None:
     [found] = as_json(original, "--target", "py39-torch231-cann8t39-llamafactory090")
     target = Project(root=original.root).matrix().targets[found["id"]]
     assert found["summary"] == target.summary
@@ -194,7 +194,7 @@ def test_a_missing_file_is_named_once(original: Checkout) -> None:
     assert lacking == {target.id for target in targets if target.real_artifacts}
 
 
-def test_what_a_real_build_needs(checkout: Checkout) -> None:
+def test_files_of_a_real_build(checkout: Checkout) -> None:
     [found] = as_json(checkout, "--target", "py39-mindspore271-cann83rc1")
     assert found["missing"] == {}
     assert {each["supply"] for each in found["needs"].values()} == {"download"}
@@ -291,17 +291,6 @@ def test_a_reason_is_shown_in_table_and_json(checkout: Checkout) -> None:
     found = {each["id"]: each["unverified"] for each in as_json(checkout)}
     assert found[name] == "our own build"
     assert found["py39-torch231-cann8t39"] == ""
-
-
-def test_a_reason_lets_the_unknown_through_and_nothing_that_is_forbidden(
-    checkout: Checkout,
-) -> None:
-    checkout.edit("torch_npu: 2.1.0.post3,", "torch_npu: 2.1.0.post8,")
-    checkout.run("list").refused(3, "torch_npu 2.1.0.post8 and torch 2.1.0 are not known to work")
-    checkout.edit("deepspeed: 0.13.2,", "deepspeed: 0.13.2, unverified: ours,")
-    checkout.run("list").accepted()
-    checkout.edit("deepspeed: 0.13.2,", "deepspeed: 0.10.0,")
-    checkout.run("list").refused(3, "deepspeed 0.10.0 does not work here")
 
 
 @pytest.mark.parametrize("form", ["tabel", "yaml", ""])

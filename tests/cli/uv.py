@@ -5,6 +5,9 @@
 UV = """
 import json, os, pathlib, re, sys, time
 note = pathlib.Path(os.environ["UV_NOTE"])
+if os.environ.get("UV_SLEEPS"):
+    note.write_text(str(os.getpid()))
+    time.sleep(60)
 names = ("UV_DEFAULT_INDEX", "SSL_CERT_FILE")
 found = {name: os.environ.get(name) for name in names} | {"argv": sys.argv}
 with note.open("a") as file:
@@ -14,7 +17,7 @@ requirements = " ".join(path.read_text() for path in sorted(folder.glob("*.in"))
 fails = os.environ.get("UV_FAILS")
 if fails and fails in requirements:
     sys.exit(os.environ["UV_SAYS"])
-text = ""
+text = "# by a stand-in for uv\\n" * 100
 output = folder / sys.argv[sys.argv.index("--output-file") + 1]
 for path in sorted(folder.glob("*.in")):
     for line in path.read_text().split():

@@ -15,7 +15,6 @@ from packaging.version import InvalidVersion, Version
 
 from cannery.common.cann import Layout
 from cannery.common.cann_version import CannVersion
-from cannery.common.model import Target
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
 from tests.unit.matrices import OWN_FACTS
@@ -68,10 +67,6 @@ REJECTED = [
 ]
 
 
-def test_the_table_is_whole() -> None:
-    assert len(TABLE) == 107
-
-
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row['torch_npu']}-{row['cann']}")
 def test_every_row_is_there_by_value_or_rejected(row: dict[str, Any]) -> None:
     assert (wanted(row) in HAS) != (wanted(row) in REJECTED)
@@ -83,7 +78,7 @@ def test_rows_that_are_twice_in_the_table_are_twice_here() -> None:
 
 
 @pytest.mark.parametrize("row", COMPAT.rejected, ids=lambda row: row.torch_npu)
-def test_what_is_rejected_says_why_and_is_truly_wrong(row: Any) -> None:
+def test_rejected_rows_have_a_reason_and_are_wrong(row: Any) -> None:
     assert len(row.why) > 20
     try:
         version = Version(row.torch_npu)
@@ -164,24 +159,3 @@ def test_no_version_of_deepspeed_has_two_answers() -> None:
 def test_no_row_is_there_twice(key: str) -> None:
     rows = [json.dumps(row, sort_keys=True) for row in RAW[key]]
     assert len(rows) == len({*rows})
-
-
-def matrix_targets() -> list[Target]:
-    return [*load_matrix(ROOT / "matrix.yaml").targets.values()]
-
-
-@pytest.mark.parametrize("target", matrix_targets(), ids=lambda target: target.id)
-def test_the_files_of_the_matrix_have_the_vendors_names(target: Target) -> None:
-    public = target.cann.nearest_public if target.cann.interim else target.cann.version
-    judged = CannVersion.parse(public)
-    files = {"toolkit": target.toolkit_file, "kernels": target.kernels_file}
-    if nnal := target.nnal_file:
-        files["nnal"] = nnal
-    for row in COMPAT.files:
-        if judged in row.cann and target.chip in (row.chips or (target.chip,)):
-            if row.component not in files:
-                continue
-            expected = row.file.format(
-                version=target.cann.version, chip=target.chip, machine=target.machine
-            )
-            assert files[row.component].name == expected

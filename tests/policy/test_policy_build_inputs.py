@@ -69,26 +69,6 @@ def test_every_download_is_compared_with_a_hash(dockerfile: Dockerfile) -> None:
     assert not [each for each in dockerfile if each.word == "ADD"]
 
 
-def test_the_script_that_unpacks_wheels_adds_no_way_around(project: Project) -> None:
-    text = (project.build_context / "install-wheels").read_text(encoding="utf-8")
-    assert text.count("subprocess") == 3 and text.count("uv") > 1  # the import, uv, and seal-layer
-    [argv] = re.findall(r"argv = \[(.*?)\]\n    if ", text, re.DOTALL)
-    assert argv.startswith('"uv", "pip", "install"') and '"--no-deps"' in argv
-    assert argv.endswith("*options")
-    [lock] = re.findall(r"    if options.lock:\n +more \+= \[(.*?)\]", text)
-    assert lock.startswith('"--require-hashes", "--requirement", ')
-    assert "http" not in text.lower().replace("uv_http_retries", "")
-
-
-def test_sdists_are_downloaded_by_hash_and_built_without_a_network(project: Project) -> None:
-    download = (project.build_context / "download-sdist").read_text(encoding="utf-8")
-    assert '"--require-hashes"' in download and '"--no-deps"' in download
-    tools = (project.build_context / "install-uv").read_text(encoding="utf-8")
-    assert tools.count(" install ") == tools.count("--require-hashes") == 1
-    build = (project.build_context / "build-wheel").read_text(encoding="utf-8")
-    assert "--no-index --no-deps" in build and "--no-build-isolation" in build
-
-
 def test_every_file_of_the_shared_context_is_listed(project: Project) -> None:
     folder = str(project.build_context.relative_to(project.root))
     listed = subprocess.run(
@@ -124,14 +104,6 @@ def test_the_key_has_every_file_that_a_dockerfile_names(
         for name in context_names(project)
         if name in sources or name.partition("/")[0] in sources
     }
-
-
-def test_few_dockerfiles_use_the_program_for_packages_with_dnf(project: Project) -> None:
-    dockerfiles = [*project.images.glob("*/Dockerfile")]
-    shared = {"install-rpms": "x", "seal-layer": "x"}
-    read = [context_files({"Dockerfile": path.read_text("utf-8")}, shared) for path in dockerfiles]
-    assert all("cannery/seal-layer" in files for files in read)
-    assert 0 < sum("cannery/install-rpms" in files for files in read) < len(read) / 10
 
 
 def test_no_address_is_written_down(folder: Path) -> None:
@@ -208,7 +180,9 @@ TOOLS = ("--from=native-python /python /python",)
 """Programs of the building machine, from the stages that make them."""
 
 
-def test_what_is_copied_is_ours(dockerfile: Dockerfile, folder: Path, project: Project) -> None:
+def test_only_project_files_are_copied(
+    dockerfile: Dockerfile, folder: Path, project: Project
+) -> None:
     shared = context_names(project)
     for each in dockerfile:
         if each.word != "COPY":
@@ -223,3 +197,9 @@ def test_what_is_copied_is_ours(dockerfile: Dockerfile, folder: Path, project: P
         else:
             assert all((folder / word).is_file() for word in words[:-1]), each
         assert not re.search(r"\.(run|whl|gz|zip|xz|tar|deb)\b", each.rest), each
+
+
+def test_the_tools_of_the_build_stage_are_installed_by_their_hashes(project: Project) -> None:
+    """And so are sdists and wheels, as test_download_sdist.py and test_install_wheels.py show."""
+    tools = (project.build_context / "install-uv").read_text(encoding="utf-8")
+    assert tools.count(" install ") == tools.count("--require-hashes") == 1

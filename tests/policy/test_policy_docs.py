@@ -49,11 +49,6 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert dead_links(page, _text(page)) == []
 
 
-def test_dead_links_are_found() -> None:
-    text = "[a](docs/none.md) [b](#none) [c](docs/matrix.md#none) [d](docs/matrix.md#targets)"
-    assert dead_links(Path("README.md"), text) == ["docs/none.md", "#none", "docs/matrix.md#none"]
-
-
 def test_the_pages_are_few_and_the_first_one_is_short() -> None:
     assert len(_text(Path("README.md")).splitlines()) <= 120
     assert len([page for page in PAGES if page.parent == Path("docs")]) <= 15
@@ -97,13 +92,7 @@ def structure(text: str) -> dict[str, list[object]]:
 
 
 @pytest.mark.parametrize("page", CHINESE, ids=str)
-def test_the_chinese_page_has_what_the_english_one_has(page: Path) -> None:
+def test_the_chinese_page_has_the_structure_of_the_english_one(page: Path) -> None:
     ours, english = structure(_text(page)), structure(_text(CHINESE[page]))
     for what, found in english.items():
         assert ours[what] == found, what
-
-
-def test_a_difference_of_languages_is_found() -> None:
-    text = "# A\n\n    python build.py list\n\n| a | b |\n|--|--|\n| `x` | y |\n"
-    for was, became in (("# A", "## A"), ("list", "explain"), ("`x`", "`z`"), ("| y |", "| y | |")):
-        assert structure(text) != structure(text.replace(was, became))

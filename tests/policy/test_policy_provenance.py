@@ -15,8 +15,6 @@ from cannery.lock.debs import DEBS
 from cannery.lock.lock_file import Lock, parse_lock
 from cannery.matrix.project import Project
 from cannery.publish.inventory import (
-    LOCK,
-    RECORD,
     Inventory,
     Origin,
     Package,
@@ -91,17 +89,6 @@ def test_each_wheel_and_each_vendor_file_is_a_dependency(
 
 def test_every_vendor_file_has_a_version(inventory: Inventory) -> None:
     assert {each.name for each in inventory.vendor if not each.version} == set()
-
-
-def test_the_record_and_the_lock_are_where_the_contents_are_read(
-    project: Project, folder: Path
-) -> None:
-    program = (project.build_context / "install-guard").read_text(encoding="utf-8")
-    place, _, record = RECORD.rpartition("/")
-    assert f"\nshare=/layer{place}\n" in program
-    assert f'"$share" "$files"/{{constraints.txt,{record}}} "$lock"\n' in program
-    dockerfile = (folder / "Dockerfile").read_text(encoding="utf-8")
-    assert f" /tmp/files /tmp/{LOCK.removeprefix(f'{place}/')} " in dockerfile
 
 
 def test_every_layer_with_debian_packages_has_a_list_of_its_own(

@@ -35,9 +35,12 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path, checkout)
 
 
-def _action(machine: Machine, values: Mapping[str, str]) -> Done:
+def _action(machine: Machine, values: Mapping[str, str], sudo: str = "") -> Done:
+    """Run the action's script; ``sudo`` is the text of a program in the place of sudo."""
     [step] = [each for each in ACTION["runs"]["steps"] if each.get("id") == "test"]
     machine.fake("sudo")
+    if sudo:
+        (machine.fakes / "sudo").write_text(sudo, encoding="utf-8")
     made = Step(name="test", script=step["run"], env=step["env"])
     return machine.run(made, {**values, "CANNERY": "/cannery"})
 
@@ -64,13 +67,8 @@ def test_the_action(machine: Machine) -> None:
 
 
 def test_the_report_cannot_leave_its_block_in_the_summary(machine: Machine) -> None:
-    machine.fake("sudo")
-    [step] = [each for each in ACTION["runs"]["steps"] if each.get("id") == "test"]
-    said = "an image\n```\n<h1>fine</h1>\n"
-    path = machine.fakes / "sudo"
-    path.write_text(f"#!/bin/sh\n[ $1 = chown ] || printf '{said}'\n", encoding="utf-8")
-    made = Step(name="test", script=step["run"], env=step["env"])
-    done = machine.run(made, {**NOTHING, "CANNERY": "/cannery"})
+    report = "an image\n```\n<h1>fine</h1>\n"
+    done = _action(machine, NOTHING, f"#!/bin/sh\n[ $1 = chown ] || printf '{report}'\n")
     lines = done.summary.splitlines()
     assert [line for line in lines if line and not line.startswith("    ")] == []
     assert "    <h1>fine</h1>" in lines
@@ -82,12 +80,7 @@ def test_the_action_with_nothing_but_an_image(machine: Machine) -> None:
 
 
 def test_the_action_fails_if_the_image_does(machine: Machine) -> None:
-    machine.fake("sudo")
-    path = machine.fakes / "sudo"
-    [step] = [each for each in ACTION["runs"]["steps"] if each.get("id") == "test"]
-    path.write_text('#!/bin/sh\necho bad image; [ "$1" = chown ] || exit 8\n', encoding="utf-8")
-    made = Step(name="test", script=step["run"], env=step["env"])
-    done = machine.run(made, {**NOTHING, "CANNERY": "/cannery"})
+    done = _action(machine, NOTHING, '#!/bin/sh\necho bad image; [ "$1" = chown ] || exit 8\n')
     assert done.code == 8
     assert "bad image" in done.summary
 
@@ -104,13 +97,9 @@ if sys.argv[1] != "chown":
 
 
 def test_two_uses_of_the_action_in_one_job_have_files_of_their_own(machine: Machine) -> None:
-    [step] = [each for each in ACTION["runs"]["steps"] if each.get("id") == "test"]
-    made = Step(name="test", script=step["run"], env=step["env"])
-    (machine.fakes / "sudo").write_text(TESTER, encoding="utf-8")
-    (machine.fakes / "sudo").chmod(0o755)
     outputs = {}
     for image in ("first:1", "second:1"):
-        done = machine.run(made, {**NOTHING, "IMAGE": image, "CANNERY": "/cannery"})
+        done = _action(machine, {**NOTHING, "IMAGE": image}, TESTER)
         assert done.code == 0, done.said
         outputs[image] = dict(line.split("=") for line in done.output.splitlines())
     for image, paths in outputs.items():

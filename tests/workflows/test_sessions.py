@@ -3,8 +3,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.workflows.sessions import SESSIONS
 from tests.workflows.steps import ROOT, STEPS
 
@@ -17,12 +15,6 @@ def test_contributing_lists_every_session_once_on_one_screen() -> None:
     assert sorted(listed) == sorted(SESSIONS)
     assert len(ROWS) <= 20
     assert all(len(row) <= 120 for row in ROWS)
-
-
-@pytest.mark.parametrize("name", SESSIONS)
-def test_a_session_says_what_it_is_in_a_line(name: str) -> None:
-    assert SESSIONS[name]
-    assert "\n" not in SESSIONS[name]
 
 
 def test_ci_runs_the_default_sessions_and_those_that_only_an_engine_can_answer() -> None:

@@ -15,24 +15,10 @@ import yaml
 from cannery.matrix.project import Project
 from tests.unit.changes import commit, git
 from tests.workflows.api import serving
-from tests.workflows.steps import CHILD, MAIN, ROOT, STEPS, VALUES, Machine, Step, copy_project
+from tests.workflows.steps import CHILD, MAIN, ROOT, STEPS, VALUES, Machine, Step
 
 LOCK = f"images/{MAIN}/requirements.lock"
 SERVICES = {"GH_TOKEN": "x", "BASE": "main"}
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    """A machine on which the project is checked out, with a server that it came from."""
-    checkout = tmp_path / "checkout"
-    checkout.mkdir()
-    copy_project(checkout)
-    git(checkout, "init", "--quiet", "--initial-branch", "main")
-    commit(checkout)
-    server = tmp_path / "server.git"
-    git(tmp_path, "clone", "--quiet", "--bare", str(checkout), str(server))
-    git(checkout, "remote", "add", "origin", str(server))
-    return Machine(tmp_path, checkout)
 
 
 def names_in(done_output: str) -> set[str]:
@@ -312,5 +298,5 @@ DONE: dict[str, Callable[[Machine, Step], None]] = {
 
 
 @pytest.mark.parametrize("name", DONE)
-def test_a_script_does_what_it_is_for(name: str, machine: Machine) -> None:
+def test_effects_of_a_script(name: str, machine: Machine) -> None:
     DONE[name](machine, {**STEPS, **CHILD}[name])

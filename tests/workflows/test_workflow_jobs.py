@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow_jobs import page, stand_ins
-from tests.workflow_jobs.github import ACTIONS, used_actions
-from tests.workflow_jobs.gitlab import results_in
+from tests.workflow_jobs import page
 from tests.workflow_jobs.scenarios import GITLAB as GITLAB_FILE
 from tests.workflow_jobs.scenarios import SCENARIOS, Scenario
 from tests.workflows.steps import GITLAB, MAIN, ROOT, WORKFLOWS
@@ -48,21 +46,6 @@ def test_steps_that_ran_are_those_of_the_workflow(each: Scenario) -> None:
         }, job
 
 
-def test_results_of_a_pipeline_are_read() -> None:
-    lines = [
-        *(" PASS  plan   \n", "\x1b[41m FAIL \x1b[0m build\n", " PASS  [build] -> build 1/1\n"),
-        *("  > nox > PASS\n", " WARN  downstream pipeline is experimental in gitlab-ci-local\n"),
-    ]
-    found = [results_in(line) for line in lines]
-    assert found == [{"plan": "success"}, {"build": "failure"}, {}, {}, {}]
-
-
-def test_every_action_of_others_has_a_stand_in() -> None:
-    names = {each.split("@")[0] for each in used_actions()}
-    assert names == stand_ins.ACTIONS.keys()
-    assert all((ACTIONS / name / "action.yml").is_file() for name in names)
-
-
 def test_the_page_is_up_to_date() -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.text()
 
@@ -73,11 +56,6 @@ def test_a_schedule_with_a_job_of_its_own_starts_no_other(variable: str) -> None
         first = GITLAB[job]["rules"][0]
         assert f"${variable}" in first["if"].split(" || ")
         assert first["when"] == "never"
-
-
-def test_pull_requests_are_edited_without_reading_projects() -> None:
-    texts = [path.read_text("utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml")]
-    assert not [text for text in texts if 'gh pr edit "' in text]
 
 
 def test_only_the_folder_of_the_tests_makes_a_command_simulated(tmp_path: Path) -> None:

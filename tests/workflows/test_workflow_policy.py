@@ -62,7 +62,7 @@ def test_a_script_has_no_expressions(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PUBLISH)
-def test_what_changes_something_elsewhere_is_never_cancelled(name: str) -> None:
+def test_publishing_workflows_are_never_cancelled(name: str) -> None:
     workflow = WORKFLOWS[name]
     limits = [
         each["concurrency"]
@@ -81,7 +81,7 @@ def _secrets(job: Any) -> set[str]:
     return {*re.findall(r"secrets\.\w+", str(job))}
 
 
-def test_secrets_are_only_in_what_an_environment_protects() -> None:
+def test_secrets_are_in_protected_environments_only() -> None:
     users = {name for name, job in JOBS.items() if _secrets(job)}
     assert users == {"npu/npu", "release/publish", "update/scan"}
     assert JOBS["npu/npu"]["environment"] == "npu"
@@ -107,7 +107,7 @@ def test_a_job_that_may_write_to_the_repository_runs_no_code_of_packages() -> No
         assert [each["path"] for each in downloads] == ["proposal"], name
 
 
-def test_what_ci_writes_goes_into_no_image_that_is_published() -> None:
+def test_published_images_use_no_cache_of_ci() -> None:
     """The job that writes the cache runs code of packages, so no other may use the cache."""
     assert {name for name, granted in WRITING.items() if "packages" in granted} == {"ci/build"}
     reading = {name for name, job in JOBS.items() if "--cache-from" in str(job)}
@@ -137,8 +137,3 @@ def test_a_child_pipeline_is_one_for_gitlab(count: int, tmp_path: Path) -> None:
         to_gitlab(jobs, simulate=True).replace("stages:\n- build", "stages: 1"), encoding="utf-8"
     )
     assert subprocess.run(argv, check=False, capture_output=True).returncode == 1
-
-
-def test_gitlab_has_what_github_has() -> None:
-    assert {"check", "suite", "plan", "build"} <= GITLAB.keys() & WORKFLOWS["ci"]["jobs"].keys()
-    assert {"npu", "publish", "scan", "pages"} <= GITLAB.keys()

@@ -7,11 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from cannery.cli.commands import load
-from tests.unit.changes import commit, git
-from tests.workflows.steps import MAIN, STEPS, WORKFLOWS, Machine, Step, copy_project
+from tests.unit.changes import git
+from tests.workflows.steps import MAIN, STEPS, WORKFLOWS, Machine, Step
 
 GATHER, PROPOSE = "update/update/Gather the proposal", "update/propose/Open a pull request"
 
@@ -46,19 +44,6 @@ def _written(checkout: Path) -> Iterator[str]:
                 yield from (str(each.relative_to(checkout)) for each in by_kind.values())
     yield f"images/{MAIN}/build-requirements.lock"
     yield "images/a-new-target/Dockerfile"
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    checkout = tmp_path / "checkout"
-    checkout.mkdir()
-    copy_project(checkout)
-    git(checkout, "init", "--quiet", "--initial-branch", "main")
-    commit(checkout)
-    server = tmp_path / "server.git"
-    git(tmp_path, "clone", "--quiet", "--bare", str(checkout), str(server))
-    git(checkout, "remote", "add", "origin", str(server))
-    return Machine(tmp_path, checkout)
 
 
 def _run(machine: Machine, step: Step) -> str:

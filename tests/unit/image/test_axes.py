@@ -75,21 +75,6 @@ def euler(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {**Renderer(checkout.project).render(target).files}
 
 
-def test_dnf_installs_in_stages_on_top_of_the_base(euler: dict[str, str]) -> None:
-    text = euler["Dockerfile"]
-    assert "FROM base AS os-installed\n" in text
-    installed = stage(text, "os-installed")
-    assert "bash /tmp/install-rpms os \\\n" in installed
-    assert {"gcc-c++", "openssh-clients", "python3-devel"} <= {*installed.split()} | {
-        word.strip(";") for word in installed.split()
-    }
-    assert "bash /tmp/name-python / /usr/bin/python3.11 3.11.6" in installed
-    sealed = stage(text, "os")
-    assert "--mount=type=bind,from=os-installed,target=/after" in sealed
-    assert "--keep-compiled" in sealed
-    assert "install-packages" not in text.partition("# ---- CANN")[0].partition("AS base")[2]
-
-
 def test_an_application_asks_for_packages_by_either_name(euler: dict[str, str]) -> None:
     text = euler["Dockerfile"]
     assert "FROM os-installed AS packages-application-installed\n" in text
@@ -97,14 +82,6 @@ def test_an_application_asks_for_packages_by_either_name(euler: dict[str, str]) 
     assert "pdsh" in installed.split()
     assert "openssh-clients" in installed.split()
     assert "from=os-installed,target=/before" in stage(text, "packages-application")
-
-
-def test_its_interpreter_is_where_that_distribution_has_it(euler: dict[str, str]) -> None:
-    text = euler["Dockerfile"]
-    site = "/usr/local/lib/python3.11/site-packages"
-    assert f"ENV INTERPRETER=/usr/bin/python3.11 SITE_PACKAGES={site} " in text
-    assert "so Python files stay uncompiled" in text
-    assert "native-python" not in text.replace("name-python native-python seal-layer", "")
 
 
 @pytest.mark.parametrize("name", ["ubuntu-22.04", "openeuler-24.03"])

@@ -50,31 +50,6 @@ def test_its_layer_is_beside_those_of_vendors(checkout: Checkout) -> None:
     assert names.index("wheels-torch_npu") < names.index(layer.name) < names.index("wheels-pip")
 
 
-def test_its_stages(checkout: Checkout) -> None:
-    text = rendered(checkout, "served")["Dockerfile"]
-    assert "install-wheels --lock /tmp/wheels.txt\n" in stage(text, "build-requirements")
-    assert "COPY --link --from=os /layer/ /" in stage(text, "builder")
-    download = stage(text, "built-serve_npu-sdist")
-    assert "source=/lock/wheels-built-serve_npu.txt,target=/tmp/sdist.txt" in download
-    assert "download-sdist /tmp/sdist.txt /sdist" in download
-    build = stage(text, "built-serve_npu")
-    folders = ("build-requirements", "wheels-cann", "wheels-torch")
-    path = ":".join(f"/mnt/{name}" for name in folders)
-    assert f"ENV SERVE_DEVICE=empty PYTHONPATH={path}\n" in build
-    for name in folders:
-        assert f"from={name},source=/layer{SITE},target=/mnt/{name}" in build
-    assert "RUN --network=none " in build
-    assert "build-wheel /usr/bin/python3.9 /tmp/sdist/* serve_npu-1.1+npu\n" in build
-    installed = stage(text, "wheels-built-serve_npu")
-    assert "install-wheels --file /tmp/wheels/*.whl\n" in installed
-
-
-def test_a_target_without_built_wheels_has_none_of_the_stages(checkout: Checkout) -> None:
-    files = rendered(checkout, "other")
-    assert "build-requirements" not in files["Dockerfile"]
-    assert "build-requirements.lock" not in files
-
-
 def test_an_interpreter_of_an_archive_builds_as_well(tmp_path: Path) -> None:
     text = edited(
         "    python: base-python\n    cann: {toolkit: 8.0.RC2, kernels: 8.0.RC2, nnal: 8.0."
@@ -119,7 +94,7 @@ def test_the_record_has_the_version_that_is_installed(checkout: Checkout) -> Non
         ),
     ],
 )
-def test_what_it_is_built_from_is_in_its_identity_and_in_the_key(
+def test_inputs_of_a_built_wheel_are_in_its_identity_and_the_key(
     tmp_path: Path, old: str, new: str
 ) -> None:
     found = []

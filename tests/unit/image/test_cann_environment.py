@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from cannery.image import environment
 from cannery.image.environment import atb_variables
 
 GLOBAL = "ATB_WORKSPACE_MEM_ALLOC_GLOBAL"
@@ -31,17 +28,3 @@ def test_each_release_has_its_own(version: str, number: int, allocation: str | N
     found = atb_variables(version)
     assert len(found) == number
     assert found.get(GLOBAL) == allocation
-
-
-def test_what_8_1_added_and_8_2_and_8_3_took_away() -> None:
-    names = [{*atb_variables(each)} for each in ("8.0.0", "8.1.RC1", "8.2.RC1", "8.3.RC1")]
-    assert names[1] - names[0] == {"LCCL_PARALLEL"}
-    assert len(names[1] - names[2]) == 7
-    assert len(names[1] - names[3]) == 13
-    assert not names[2] - names[1]
-    assert not names[3] - names[2]
-
-
-def test_every_release_of_the_table_has_a_source() -> None:
-    table = json.loads(environment._FILE.read_text(encoding="utf-8"))
-    assert {each for values in table["atb"].values() for each in values} <= {*table["sources"]}

@@ -15,7 +15,6 @@ from cannery.image.render import Renderer
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import select
-from tests.unit.compat_targets import changed, problems
 from tests.unit.matrices import Checkout, edited, load, lock_for
 
 TEXT = edited("    torch: 2.3.1\n", "    torch: 2.3.1\n    flavour: runtime\n")
@@ -63,14 +62,3 @@ def test_targets_are_selected_by_their_flavour(tmp_path: Path) -> None:
 def test_an_unknown_flavour_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(MatrixError, match=f"there is no flavour '{name}'"):
         load(tmp_path, edited("flavour: runtime", f"flavour: {name}", TEXT))
-
-
-def test_triton_ascend_needs_a_compiler() -> None:
-    extras = {"triton_ascend": "3.2.0"}
-    [said] = [
-        each
-        for each in problems(changed(without_compiler=True, extras=extras))
-        if "it calls g++" in each
-    ]
-    assert "Remove it, or take flavour devel." in said
-    assert not [each for each in problems(changed(extras=extras)) if "it calls g++" in each]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from cannery.publish.inventory import LOCK, RECORD
 from tests.unit.image.context_programs import write
 from tests.unit.matrices import CHECKOUT
 
@@ -42,7 +43,7 @@ def test_an_archive_is_compared_before_it_is_unpacked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("simulated", ["", "true"])
-def test_what_the_last_layer_has(tmp_path: Path, simulated: str) -> None:
+def test_files_of_the_last_layer(tmp_path: Path, simulated: str) -> None:
     names = ("environment", "profile.sh", "constraints.txt", "target.json")
     files = {name: write(tmp_path / "files" / name, f"{name}\n") for name in names}
     files["target.json"].write_text('{\n  "id": "full"\n}\n', encoding="utf-8")
@@ -61,6 +62,8 @@ def test_what_the_last_layer_has(tmp_path: Path, simulated: str) -> None:
         *(f"{share}/python/{name}.py" for name in ("sitecustomize", "cannery_guard")),
         *(f"{share}/{name}" for name in ("constraints.txt", "requirements.lock", "target.json")),
     }
+    # The contents of an image are read from these files.
+    assert {RECORD.removeprefix("/"), LOCK.removeprefix("/")} < found
     link = layer / share / "python" / "cannery_guard.py"
     assert str(link.readlink()) == f"{site}/cannery_guard.py"
     record = (layer / share / "target.json").read_text(encoding="utf-8")

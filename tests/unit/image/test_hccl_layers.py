@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from cannery.image.plan import plan_image
 from cannery.image.render import Renderer
 from cannery.lock.lock_file import read_lock
 from cannery.matrix.distributions import load_distributions
-from tests.unit.applications import rendered, stacked_checkout, stage
+from tests.unit.applications import stacked_checkout
 from tests.unit.built_wheels import built_checkout
 from tests.unit.compat_targets import cann, changed, problems
 from tests.unit.matrices import Checkout, edited, load, make_checkout
@@ -75,28 +74,6 @@ def test_it_is_compiled_again_for(checkout: Checkout, changes: str) -> None:
     assert layers(checkout, target)["hccl_test"].identity != before.identity
 
 
-def test_its_stages(checkout: Checkout) -> None:
-    files = rendered(checkout, "full")
-    text = files["Dockerfile"]
-    assert "install-packages /rootfs arm64 packages-hccl_test \\\n        libmpich-dev" in text
-    assert "COPY --link --from=os /layer/ /" in stage(text, "builder")
-    build = stage(text, "built-hccl_test")
-    assert "COPY --link --from=packages-hccl_test /layer/ /" in build
-    assert "RUN --network=none " in build
-    assert "from=layer-toolkit,source=/layer/usr/local/Ascend,target=/usr/local/Ascend" in build
-    assert "build-hccl-test /usr/local/Ascend/ascend-toolkit/latest /built" in build
-    assert "from=built-hccl_test,source=/built" in stage(text, "hccl_test")
-    assert "COPY --link --from=hccl_test /layer/ /\nCOPY --link --from=guard" in text
-    assert json.loads(files["target.json"])["components"]["hccl_test"] == "8.0.RC2"
-
-
-def test_others_have_none_of_the_stages(checkout: Checkout) -> None:
-    files = rendered(checkout, "bare")
-    assert "hccl" not in files["Dockerfile"]
-    assert "FROM base AS builder" not in files["Dockerfile"]
-    assert "hccl_test" not in json.loads(files["target.json"])["components"]
-
-
 def test_packages_of_an_application_are_in_the_same_layer(tmp_path: Path) -> None:
     checkout = stacked_checkout(tmp_path)
     served = replace(checkout.matrix.targets["served"], hccl_test=True)
@@ -136,14 +113,6 @@ def test_a_slip_of_the_pen_is_named(tmp_path: Path) -> None:
 def said(target: Target) -> str:
     found = [each for each in problems(target) if "'hccl-test' is refused" in each]
     return found[0] if found else ""
-
-
-def test_it_needs_a_compiler() -> None:
-    refused = said(changed(without_compiler=True, hccl_test=True))
-    assert "its Makefile calls g++" in refused
-    assert "CANN 8.1.RC1, README.md and Makefile of tools/hccl_test" in refused
-    assert "Remove it, or take flavour devel." in refused
-    assert not said(changed(hccl_test=True))
 
 
 def test_it_needs_a_cann_with_the_tool() -> None:

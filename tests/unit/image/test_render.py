@@ -17,7 +17,7 @@ from cannery.common.wheels import VendorWheel
 from cannery.image.content_key import read_context
 from cannery.image.drift import MADE
 from cannery.image.render import Renderer
-from tests.unit.matrices import CHECKOUT, MATRIX, Checkout, edited, lock_for, make_checkout
+from tests.unit.matrices import CHECKOUT, MATRIX, Checkout, make_checkout
 
 PROGRAM = """
 import hashlib, sys
@@ -57,7 +57,7 @@ def stages(dockerfile: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_nothing_but_the_files_decides_what_is_rendered(tmp_path: Path) -> None:
+def test_rendering_depends_on_the_files_alone(tmp_path: Path) -> None:
     odd = {"LC_ALL": "tr_TR.UTF-8", "LANG": "C", "TZ": "Pacific/Kiritimati"}
     odd |= {"PYTHONUTF8": "0", "SOURCE_DATE_EPOCH": "1", "HOME": "/nonexistent", "USER": "nobody"}
     texts = set()
@@ -82,22 +82,6 @@ def test_the_files_of_a_target(checkout: Checkout) -> None:
     assert [*json.loads(files["target.json"])["layers"]] == [f"wheels-{each}" for each in LAYERS]
 
 
-def test_stages_of_a_full_target(checkout: Checkout) -> None:
-    text = rendered(checkout, checkout.target())["Dockerfile"]
-    wheels = [*LAYERS, "vendor-apex"]
-    assert stages(text) == [
-        *("artifacts", "cannery", "build-system", "build", "files", "base"),
-        *("uv", "native-python", "build-python", "os-installed", "os", "installer"),
-        *(f"layer-{each}" for each in ("toolkit", "kernels", "nnal")),
-        *("cann-python", "wheels"),
-        *(f"wheels-{each}" for each in wheels),
-        "guard",
-        *("image", "simulated-image", "result"),
-    ]
-    copied = re.findall(r"^COPY --link --from=wheels-(\S+) ", text, re.MULTILINE)
-    assert copied == [*LAYERS[:5], "vendor-apex", *LAYERS[5:]]
-
-
 def test_installers_that_call_programs_of_the_target_run_on_its_machine(tmp_path: Path) -> None:
     layout = "    layout: ascend-toolkit\n"
     checkout = make_checkout(tmp_path, MATRIX.replace(layout, f"{layout}    installer: emulated\n"))
@@ -116,21 +100,6 @@ def test_installers_that_call_programs_of_the_target_run_on_its_machine(tmp_path
     assert text.count("seal-layer --before /before --after /after --only") == 3
     assert "--link --only" not in text
     assert "BASE_IMAGE, BUILD_IMAGE and INSTALLER_IMAGE" in text
-
-
-@pytest.mark.parametrize("version", ["0.6.0", "0.9.2"])
-def test_the_plugin_goes_in_with_the_deepspeed_that_needs_it(tmp_path: Path, version: str) -> None:
-    checkout = make_checkout(tmp_path, edited("deepspeed: 0.15.0", f"deepspeed: {version}"))
-    text = rendered(checkout, checkout.target())["Dockerfile"]
-    assert "wheels-vendor-deepspeed_plugin" in stages(text)
-    assert f"from=artifacts,source=deepspeed_npu-{version}-py3-none-any.whl" in text
-    assert "\nCOPY --link --from=wheels-vendor-deepspeed_plugin /layer/ /\n" in text
-    assert f'io.cannery.deepspeed-plugin="{version}"' in text
-
-
-def test_no_plugin_goes_in_with_another_deepspeed(checkout: Checkout) -> None:
-    text = rendered(checkout, checkout.target())["Dockerfile"]
-    assert not re.findall(r"deepspeed[_-](?:npu|plugin)", text)
 
 
 LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
@@ -175,49 +144,11 @@ def test_the_interpreter_of_the_base(checkout: Checkout) -> None:
     assert "PYTHON_SHA256" not in files["Dockerfile"]
 
 
-def test_an_interim_release_says_so(checkout: Checkout) -> None:
-    said = {
-        name: 'io.cannery.cann-edition="interim"' in text
-        and 'io.cannery.cann-nearest-public="8.0.RC3"' in text
-        and "nearest public\n# release is 8.0.RC3." in text
-        for name in ("full", "bare")
-        for text in [rendered(checkout, checkout.target(name))["Dockerfile"]]
-    }
-    assert said == {"full": False, "bare": True}
-
-
 def test_the_machine_is_in_every_path_and_option(checkout: Checkout) -> None:
     text = rendered(checkout, checkout.target(platform="linux/amd64"))["Dockerfile"]
     assert "WHEEL_PLATFORM=x86_64-manylinux_2_31" in text
     assert "op_tiling/lib/linux/x86_64:" in text
     assert "source=apex-0.1+ascend-cp39-cp39-linux_x86_64.whl" in text
-
-
-def test_a_change_of_the_lock_moves_its_label(checkout: Checkout) -> None:
-    target = checkout.target()
-    before = rendered(checkout, target)["Dockerfile"]
-    checkout.lock(target, lock_for(target) + "# changed\n")
-    assert rendered(checkout, target)["Dockerfile"] != before
-
-
-def test_a_target_without_a_lock(checkout: Checkout) -> None:
-    target = checkout.target()
-    checkout.project.lock(target).unlink()
-    with pytest.raises(MatrixError) as caught:
-        Renderer(checkout.project).render(target)
-    what = "full is not locked."
-    assert str(caught.value) == f"{what} Run 'python build.py lock --target full'."
-
-
-@pytest.mark.parametrize("name", ["Dockerfile.j2", "macros.j2"])
-def test_a_name_that_a_template_does_not_have(checkout: Checkout, name: str) -> None:
-    template = checkout.project.templates / name
-    text = template.read_text(encoding="utf-8")
-    broken = {"Dockerfile.j2": "{{ target.bsae }}\n" + text}
-    broken["macros.j2"] = text.replace("{{ text | ", "{{ txet | ")
-    template.write_text(broken[name], encoding="utf-8")
-    with pytest.raises(MatrixError, match=r"cannot be rendered for full: .*(bsae|txet)"):
-        Renderer(checkout.project).render(checkout.target())
 
 
 def test_a_template_that_is_none(checkout: Checkout) -> None:
@@ -233,7 +164,7 @@ def test_a_template_that_is_not_there(checkout: Checkout) -> None:
         Renderer(checkout.project).render(checkout.target())
 
 
-def test_only_what_reaches_a_build_counts(checkout: Checkout) -> None:
+def test_only_files_of_the_context_list_count(checkout: Checkout) -> None:
     project = checkout.project
     before = read_context(project)
     for name in ("guard/extra.pth", "seal-layer.orig", "new/file"):
