@@ -3,17 +3,25 @@
 
 from __future__ import annotations
 
+import os
+import struct
 from collections.abc import Callable, Sequence
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
 
+from bench import session, stalls
 from bench.engine import Engine
 from bench.session import REPEATS, Session
-from bench.stalls import SECONDS, Judge, Sight
+from bench.stalls import SECONDS, Judge, Sight, Watch
 from bench.timing import Timed
 from cannery.common.package_index import PackageIndex
 from cannery.matrix.project import Project
+
+GATEWAY = "10.208.0.1"
+ROOT = Path(__file__).resolve().parents[3]
+MAIN = Project(root=ROOT).matrix().targets["py39-torch231-cann8t39"]
 
 
 def followed(*steps: tuple[int, float, bool]) -> float:
@@ -48,8 +56,13 @@ LONG = round(SECONDS) + 5
         ([DOWNLOADS, *[SLEEPS] * LONG], False),
     ],
 )
-def test_stalls_of_a_container(steps: list[tuple[int, float, bool]], stalled: bool) -> None:
+def test_what_counts_as_a_stall(steps: list[tuple[int, float, bool]], stalled: bool) -> None:
     assert bool(followed(*steps)) is stalled
+
+
+def test_the_longest_stall_is_told() -> None:
+    steps = [DOWNLOADS, *[WAITS] * 12, DOWNLOADS, *[WAITS] * 30, DOWNLOADS]
+    assert followed(*steps) == 30
 
 
 def test_a_process_that_ends_is_no_stall() -> None:
@@ -68,6 +81,59 @@ def test_a_container_that_is_gone_and_another_one_are_two() -> None:
         name = "one" if second < SECONDS - 2 else f"other {second // 5}"
         judge.see({name: Sight(at=second, received=0, computed=0.0, connected=True)})
     assert judge.longest == 0
+
+
+def process(proc: Path, pid: str, space: str, gateway: str, *, ticks: int = 0) -> None:
+    """A process as /proc shows it, with a connection to elsewhere and one to itself."""
+    folder = proc / pid
+    (folder / "ns").mkdir(parents=True)
+    (folder / "net").mkdir()
+    (folder / "ns" / "net").symlink_to(f"net:[{space}]")
+    [number] = struct.unpack("=I", IPv4Address(gateway).packed)
+    route = f"Iface Destination Gateway\neth0 00000000 {number:08X} 0003\n"
+    dev = "Inter-|   Receive\n face |bytes\n    lo: 999 1\n  eth0: 1234 5 0\n"
+    tcp = "  sl  local_address rem_address   st\n"
+    tcp += "   0: 0100007F:1F90 0100007F:D431 01 0\n   1: 0200D00A:D431 22D8B85D:01BB 01 0\n"
+    texts = {"route": route, "dev": dev, "tcp": tcp, "tcp6": "  sl\n"}
+    for name, text in texts.items():
+        (folder / "net" / name).write_text(text, encoding="utf-8")
+    words = ["S", *["0"] * 10, str(ticks), "0", *["0"] * 30]
+    (folder / "stat").write_text(f"{pid} (a (b) c) {' '.join(words)}\n", encoding="utf-8")
+
+
+def test_only_containers_of_the_bench_are_looked_at(tmp_path: Path) -> None:
+    ticks = os.sysconf("SC_CLK_TCK")
+    process(tmp_path, "self", "1", GATEWAY)
+    process(tmp_path, "10", "1", GATEWAY)
+    process(tmp_path, "11", "2", GATEWAY, ticks=ticks)
+    process(tmp_path, "12", "2", GATEWAY, ticks=2 * ticks)
+    process(tmp_path, "13", "3", "172.17.0.1")
+    (tmp_path / "uptime").touch()
+    [(name, sight)] = stalls.seen(GATEWAY, tmp_path).items()
+    assert name == "net:[2]"
+    assert (sight.received, sight.computed, sight.connected) == (1234, 3.0, True)
+
+
+@pytest.mark.parametrize(
+    ("row", "open_"),
+    [
+        ("0: 0200D00A:D431 22D8B85D:01BB 01", True),
+        ("0: 0200D00A:D431 22D8B85D:01BB 02", True),
+        ("0: 0200D00A:D431 22D8B85D:01BB 06", False),
+        ("0: 00000000:1F90 00000000:0000 0A", False),
+        ("0: 0100007F:1F90 0100007F:D431 01", False),
+    ],
+)
+def test_a_connection_counts_while_it_is_open_or_being_opened(row: str, open_: bool) -> None:
+    assert stalls.connected([row.split()]) is open_
+
+
+def test_this_machine_can_be_looked_at() -> None:
+    """Real /proc: no container is behind an address that is for documentation."""
+    assert stalls.seen("192.0.2.1") == {}
+    with Watch("192.0.2.1") as watch:
+        pass
+    assert watch.longest == 0
 
 
 @pytest.fixture
@@ -102,3 +168,12 @@ def test_a_sample_is_taken_again_and_that_is_counted(
     assert REPEATS == 2
     assert building.without_stall(builds(*stalled)).seconds == kept
     assert (building.repeated, building.stalled) == (repeated, left)
+
+
+def test_a_build_is_watched(building: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stalled(Watch):
+        longest = 12.0
+
+    monkeypatch.setattr(session, "Watch", Stalled)
+    monkeypatch.setattr(session, "timed", lambda _argv, _log: Timed(seconds=1.0, lines=()))
+    assert building.ours(MAIN).stalled == 12.0

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench import draw
+from bench.limits import LIMITS
+from bench.result import Figure, Series, merged
+
+MACHINE = {
+    "cpu": "A CPU",
+    "cores": "2",
+    "memory": "24 GiB",
+    "kernel": "6.1",
+    "engine": "26.1",
+    "buildx": "0.13",
+    "python": "3.11",
+    "emulation": "yes",
+}
+COLD = Figure(
+    key="cold",
+    title="cold build",
+    unit="s",
+    ours=Series(what="build.py build", samples=(60.0, 62.0, 70.0)),
+    reference=Series(what="baseline", samples=(310.0,)),
+    repeated=1,
+    detail={"steps": {"[os] a|b": 12.0}, "baseline_steps": {"[1/2] RUN pip": 200.0}},
+)
+BYTES = Figure(
+    key="set-bytes",
+    title="distinct layers",
+    unit="bytes",
+    ours=Series(what="ours", samples=(1.5e6,)),
+    reference=Series(what="all images", samples=(3e9,)),
+)
+CHECK = Figure(
+    key="check",
+    title="build.py check",
+    unit="ms",
+    ours=Series(what="whole process", samples=(910.0,)),
+    reference=Series(what="python -c pass", samples=(11.0,)),
+)
+
+
+def results(*figures: Figure) -> dict[str, Any]:
+    return merged({}, MACHINE, figures, date="2026-01-02", commit="abc")
+
+
+def test_the_page_has_a_row_for_each_figure_in_a_fixed_order() -> None:
+    text = draw.page(results(CHECK, BYTES, COLD))
+    rows = [line for line in text.splitlines() if line.endswith("| 2026-01-02 |")]
+    assert rows == [
+        (
+            "| cold build | 62.0 s | 310.0 s (baseline) | 0.20 | 0.12 | **no** |"
+            " 3, 1; 1 repeated | 2026-01-02 |"
+        ),
+        (
+            "| distinct layers | 1.50 MB | 3.00 GB (all images) | 0.00 | 0.45 | yes | 1, 1 |"
+            " 2026-01-02 |"
+        ),
+        (
+            "| build.py check | 910 ms | 11 ms (python -c pass) | 82.73 | 600 ms | **no** |"
+            " 1, 1 | 2026-01-02 |"
+        ),
+    ]
+
+
+def test_the_page_names_the_machine_and_the_longest_steps() -> None:
+    text = draw.page(results(COLD))
+    assert "A CPU, 2 cores, 24 GiB" in text
+    assert "| `[os] a/b` | 12.0 |" in text
+    assert "| `[1/2] RUN pip` | 200.0 |" in text
+
+
+def test_the_table_has_at_most_16_rows() -> None:
+    known = results(COLD)
+    known["figures"] |= dict.fromkeys((*LIMITS, "another"), known["figures"]["cold"])
+    rows = [line for line in draw.page(known).splitlines() if line.endswith("| 2026-01-02 |")]
+    assert len(rows) == len(LIMITS) <= 16
+
+
+def test_the_same_results_make_the_same_text() -> None:
+    one, other = results(COLD, BYTES), results(BYTES, COLD)
+    assert draw.page(one) == draw.page(other)
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "text"),
+    [
+        (999, "bytes", "999 bytes"),
+        (1234567, "bytes", "1.23 MB"),
+        (12.34, "s", "12.3 s"),
+        (47.3, "ms", "47 ms"),
+    ],
+)
+def test_quantities_are_for_people(number: float, unit: str, text: str) -> None:
+    assert draw.quantity(number, unit) == text
+
+
+def test_a_figure_is_printed_with_its_limit_beside_it() -> None:
+    assert draw.line(COLD) == (
+        "cold build: 62.0 s, against 310.0 s for baseline (ratio 0.200); limit 0.12: EXCEEDED"
+        " (samples: 3, 1; 1 repeated because a download stalled)"
+    )
+    assert draw.line(CHECK) == (
+        "build.py check: 910 ms, against 11 ms for python -c pass (ratio 82.727); limit 600 ms,"
+        " here 910: EXCEEDED (samples: 1, 1)"
+    )
+
+
+def test_the_page_says_what_bounds_each_figure_also_one_that_was_not_measured() -> None:
+    text = draw.page(results(COLD))
+    assert f"| cold build | 0.12 | {LIMITS['cold'].bounded_by} |" in text
+    why = LIMITS["second-command"].bounded_by
+    assert f"| `second-command`, not measured yet | 15.0 s | {why} |" in text

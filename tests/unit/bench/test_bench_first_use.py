@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a new user waits for, and ``.ci/run`` on a new machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.first_use import ci, commands, first_use, printed
+from bench.result import Figure
+from cannery.common.errors import EngineError, UsageError
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_new_user_is_told_to_build_and_to_run() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    build, try_out = commands(readme)
+    assert build == "bash setup.sh python build.py --target py39-torch231-cann8t39 --simulate"
+    assert " build.py run --target py39-torch231-cann8t39 --simulate -- python3 -c " in try_out
+    with pytest.raises(UsageError, match="must have one command that builds"):
+        commands(readme.replace("build.py run", "build.py list"))
+    assert printed(readme) == "tensor([2., 2.], device='npu:0')"
+    with pytest.raises(UsageError, match="does not say what"):
+        printed("")
+
+
+def test_a_machine_with_an_engine_is_not_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dockerd").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="not new: dockerd is installed"):
+        first_use(ROOT, tmp_path)
+
+
+def script(folder: Path, text: str) -> None:
+    """Write .ci/run of the clone in ``folder``."""
+    path = folder / "cannery" / ".ci" / "run"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_what_a_new_user_and_ci_wait_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands take no time here: what is measured is the clock between their beginnings."""
+    now = [0.0]
+    spent = {"build.py --target": 200, " build.py run ": 10, ".ci/run": 600}
+    run: list[str] = []
+
+    def do(argv: list[str], **_: object) -> tuple[int, str]:
+        command = " ".join(argv)
+        run.append(command)
+        now[0] += next((each for part, each in spent.items() if part in command), 1)
+        return 0, "tensor([2., 2.], device='npu:0')\nci: README's tests took 120 s\n"
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (tmp_path / "cannery").mkdir()
+    (tmp_path / "cannery" / "README.md").write_text(readme, encoding="utf-8")
+    script(tmp_path, "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("bench.first_use.run", do)
+    monkeypatch.setattr("bench.first_use.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("bench.first_use.processor_seconds", lambda: 1.5 * now[0])
+    found = {each.key: each.ours.median for each in first_use(ROOT, tmp_path)}
+    assert found == {"first-command": 200, "second-command": 10}
+    assert run[-1] == "bash setup.sh --stop"
+    figures = [*ci(ROOT, tmp_path)]
+    assert [(e.key, e.ours.median, e.passed) for e in figures] == [
+        ("tests-first", 2, True),
+        ("ci-first", 10, True),
+        ("tests-again", 2, True),
+        ("ci-again", 10, True),
+    ]
+    assert [e.detail for e in figures] == [{}, {"processor_minutes": 15}] * 2
+
+
+@pytest.fixture
+def in_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Iterator[Figure]]:
+    """Measures ``.ci/run`` with a given text; the logs of its failures are in ``tmp_path``."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("bench.first_use._cloned", lambda *_: tmp_path / "cannery")
+
+    def measured(text: str) -> Iterator[Figure]:
+        script(tmp_path, text)
+        return ci(ROOT, tmp_path)
+
+    return measured
+
+
+def test_a_failed_run_of_ci_is_measured_and_all_that_it_said_is_kept(
+    in_clone: Callable[[str], Iterator[Figure]],
+) -> None:
+    text = 'took() { echo "ci: $1 took 60 s"; }\necho the reason; seq 2000\ntook a\nexit 3\n'
+    measured = {}
+    with pytest.raises(EngineError, match="failed with code 3") as caught:
+        for figure in in_clone(text):
+            measured[figure.key] = figure.failed, figure.passed
+    assert measured == dict.fromkeys(
+        ("tests-first", "ci-first", "tests-again", "ci-again"), (1, False)
+    )
+    assert "the reason" not in str(caught.value)
+    log = Path(str(caught.value).split()[-1].rstrip("."))
+    assert log.read_text(encoding="utf-8").startswith("the reason\n1\n")
+
+
+def test_a_run_of_ci_that_ends_before_its_parts_is_no_figure(
+    in_clone: Callable[[str], Iterator[Figure]],
+) -> None:
+    with pytest.raises(EngineError, match="failed with code 3"):
+        next(in_clone('took() { echo "ci: $1 took 60 s"; }\ntook a\nexit 3\ntook b\n'))
