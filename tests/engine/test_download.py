@@ -41,8 +41,8 @@ def checkout(tmp_path: Path, main: Built, server: Files) -> Path:
         server.content[name] = (main.simulated.artifacts / name).read_bytes()
         files = with_sha256(files, name, digest(server.content[name]))
     Project(root=root).replace_named(files, before)
-    settings = f'[sources]\nservers = ["{server.url}"]\n'
-    (root / "cannery.toml").write_text(settings, encoding="utf-8")
+    with (root / "cannery.toml").open("a", encoding="utf-8") as settings:
+        settings.write(f'[sources]\nservers = ["{server.url}"]\n')
     build_py(root, "render", "--target", main.target.id)
     return root
 
