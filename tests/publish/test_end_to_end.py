@@ -24,6 +24,7 @@ from cannery.registry.client import Repository
 from cannery.registry.http import PATIENCE
 from cannery.registry.records import Record, read_records
 from cannery.verify.results import report_path
+from tests.engine.bases import allow_stand_ins
 from tests.engine.engines import engine
 
 from .servers import PASSWORD, USER, Authority, Server, registry
@@ -79,6 +80,7 @@ def _copy(root: Path) -> None:
         if (ROOT / name).is_file():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, root / name)
+    allow_stand_ins(root)
     shutil.rmtree(root / "releases", ignore_errors=True)
     # What the build of the image has left: the simulated driver, and the report on the image.
     (root / ".cannery").symlink_to(ROOT / ".cannery")
