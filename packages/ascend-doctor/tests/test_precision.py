@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.score import CLOSED, GROUPS, Verdict, judge_all, misses, tally
+from tests.log_cases import GROUPS
+from tests.score import CLOSED, Verdict, judge_all, misses, tally
 from tools.precision import PAGE, page
 
 PUBLIC = ("open", "closed", "shared")
