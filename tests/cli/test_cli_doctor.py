@@ -11,6 +11,7 @@ import pytest
 from cannery.cli import main
 
 
+@pytest.mark.slow
 def test_the_doctor_of_build_py(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,6 +103,7 @@ def test_an_engine_that_cannot_be_reached(
     assert checkout.state() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["build", "--simulate"], ["test"]])
 def test_an_engine_whose_socket_is_closed_to_this_user(
     program: Checkout, tmp_path: Path, arguments: list[str]

@@ -57,6 +57,7 @@ def desk(checkout: Checkout, tmp_path: Path) -> Iterator[Desk]:
         yield Desk(checkout=checkout, server=server, cache=tmp_path / "cache")
 
 
+@pytest.mark.slow
 def test_a_release_is_fetched_listed_and_pruned(desk: Desk) -> None:
     desk.serve_release()
     words = ("fetch", "--cann", RELEASE, "--accept-eula", "Example Ltd")
@@ -108,6 +109,7 @@ def test_without_the_licence_nothing_is_asked_for(desk: Desk) -> None:
     assert not desk.server.requests
 
 
+@pytest.mark.slow
 def test_cannery_toml_accepts_the_licence_and_names_servers(desk: Desk) -> None:
     desk.serve_release()
     own = desk.checkout.root / "cannery.toml"

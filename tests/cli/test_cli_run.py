@@ -89,6 +89,7 @@ def test_what_is_printed_is_what_would_be_run(
     assert printed.stdout.splitlines() == words(host, "--volume", "/a b:/c", cards=2)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("host")
 def test_docker_is_not_installed(
     installed: Checkout, tmp_path: Path, engine: dict[str, str]

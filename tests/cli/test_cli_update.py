@@ -174,6 +174,7 @@ def test_a_pip_that_cannot(
     assert "'bash setup.sh' installs" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("mounts")
 def test_a_matrix_that_cannot_be_written(installed: Checkout, index: Index) -> None:
     know(installed)

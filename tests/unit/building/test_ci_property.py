@@ -127,6 +127,7 @@ def check(
         assert found == wanted
 
 
+@pytest.mark.slow
 @settings(times(0.25), suppress_health_check=SLOW)
 @given(st.lists(changes(), max_size=2), st.lists(changes(), max_size=3), st.booleans())
 def test_ci_lists_exactly_the_targets_whose_key_moves(

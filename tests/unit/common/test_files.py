@@ -265,6 +265,7 @@ def test_a_link_that_is_there_stays(tmp_path: Path) -> None:
     assert (tmp_path / "a").stat().st_ctime_ns == before, "a new link changes the file"
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_left_goes_with_the_next_file_and_other_files_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,6 +122,7 @@ def test_too_many_values() -> None:
     assert "Divide or shorten it." in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_flood_of_mistakes_is_cut_off() -> None:
     text = "".join(f"unknown-key-number-{number:06}: v\n" for number in range(100_000))
     begun = time.process_time()

@@ -196,6 +196,7 @@ def refused(target: Target) -> list[Refusal]:
     return refusals_of(target, judge(target, COMPAT), COMPAT)
 
 
+@pytest.mark.slow
 @given(targets())
 @times(4)
 def test_only_what_is_known_and_not_forbidden_passes(target: Target) -> None:

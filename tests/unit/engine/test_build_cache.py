@@ -79,6 +79,7 @@ def test_where_there_is_none_nothing_is_removed(
     assert _asked(tmp_path, usage, code) == ["buildx du --builder pool --verbose"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("emulated", [False, True])
 def test_the_steps_of_dockerfiles_that_are_meant(*, emulated: bool) -> None:
     project = Project(root=CHECKOUT)

@@ -17,6 +17,7 @@ WORDS = st.from_regex(r"[a-z0-9][a-z0-9.+~:-]*", fullmatch=True)
 DEBS = st.builds(Deb, name=WORDS, version=WORDS, architecture=WORDS, sha256=WORDS)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(["os", "packages-hccl_test"]), st.sets(DEBS)))
 def test_what_is_written_is_read_back(layers: dict[str, set[Deb]]) -> None:
     found = parse_debs(debs_text("debian:11 (registry)", layers)).layers

@@ -118,6 +118,7 @@ def test_the_build_stage_is_for_any_building_machine(uv: Uv) -> None:
     assert "uv" in files["build.in"].split()
 
 
+@pytest.mark.slow
 def test_a_lock_that_stays_as_it_is_is_not_written(uv: Uv) -> None:
     targets = [uv.checkout.matrix.targets[name] for name in ("served", "other")]
     paths = [uv.checkout.project.build_lock, *map(uv.checkout.project.lock, targets)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from packaging.requirements import InvalidRequirement
@@ -29,6 +30,7 @@ def is_valid(text: str) -> bool:
     return True
 
 
+@pytest.mark.slow
 @given(st.from_regex(NAME + EXTRAS + BOUNDS + MARKER, fullmatch=True))
 @times(5)
 def test_what_is_accepted_is_what_the_parser_accepts(text: str) -> None:

@@ -200,6 +200,7 @@ def test_a_debian_package_has_its_file_or_comes_with_the_base() -> None:
     assert libc6["annotations"] == {"place": "the base image"}
 
 
+@pytest.mark.slow
 @given(ANY_CONTENTS)
 def test_every_vendor_file_and_debian_package_is_there(inventory: Inventory) -> None:
     made = predicate(inventory)

@@ -123,6 +123,7 @@ def test_it_is_valid_whatever_is_in_the_image(inventory: Inventory) -> None:
     assert {r.related_spdx_element_id for r in document.relationships} == ids
 
 
+@pytest.mark.slow
 @given(ANY_CONTENTS)
 def test_a_registry_s_url_is_of_what_came_from_it(inventory: Inventory) -> None:
     for wheel in inventory.wheels:

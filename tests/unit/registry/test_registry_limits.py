@@ -147,6 +147,7 @@ def test_a_config_that_says_it_is_large_is_not_asked_for(
         repository.read_config(blob)
 
 
+@pytest.mark.slow
 def test_pages_of_tags_without_an_end(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:

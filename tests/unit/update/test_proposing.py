@@ -60,6 +60,7 @@ def _without_places(result: Proposals) -> list[str]:
     return [each.what.partition(", as ")[0] for each in result.proposed]
 
 
+@pytest.mark.slow
 def test_each_kind_is_proposed_without_the_others(project: Project, tmp_path: Path) -> None:
     tables = {"COMPATIBILITY.md": CHINESE, "versioning_policy.md": VLLM}
     for name, text in tables.items():
@@ -110,6 +111,7 @@ def test_new_rows_of_a_table_are_used_and_cited(project: Project, tmp_path: Path
     assert str(tmp_path) not in text
 
 
+@pytest.mark.slow
 def test_a_table_of_a_project_is_cited_as_one(project: Project, tmp_path: Path) -> None:
     table = tmp_path / "versioning_policy.md"
     table.write_text(VLLM, encoding="utf-8")

@@ -65,6 +65,7 @@ def test_a_malformed_fact_costs_no_other() -> None:
     assert (found.users, found.versions, found.machine) == ((), {}, "aarch64")
 
 
+@pytest.mark.slow
 def test_mangled_facts_never_raise_anything_else() -> None:
     whole = random.Random(14)
     values: list[object] = [None, 7, "x", [], {}, [[]], {"a": 1}, {"a": {"b": None}}, [None], True]

@@ -150,6 +150,7 @@ def test_what_users_set_changes_no_check(
     assert outcomes(project) == {GOOD: "passed", BAD: "failed", TORCH: "passed"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("PYTEST", "PYTHON", "LD_"), ("pytest.ini", "conftest.py")])
 def test_all_settings_of_a_kind_together_change_no_check(
     project: Project, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]
@@ -160,6 +161,7 @@ def test_all_settings_of_a_kind_together_change_no_check(
     assert outcomes(project) == {GOOD: "passed", BAD: "failed", TORCH: "passed"}
 
 
+@pytest.mark.slow
 def test_a_umask_changes_no_check(project: Project) -> None:
     before = os.umask(0o077)
     try:
