@@ -7,16 +7,13 @@ All else is as it is here: the matrix, the Dockerfiles' stages, and the simulate
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urljoin
-
-import requests
 
 from cannery.common.file_hashes import sha256_of
 from cannery.common.files import read_text
@@ -106,9 +103,8 @@ def _make_index(
     (project.root / "requirements.txt").write_text(stage, encoding="utf-8")
     for each in built:
         lock = parse_lock(read_text(project.lock(each.target)))
-        for package in lock.wheels:
-            if _is_sdist(package):
-                _download_sdist(package, folder, packages)
+        sdists = [package.requirement for package in lock.wheels if _is_sdist(package)]
+        _download_sdists(sdists, folder, packages)
         files = {own.name: [_made(folder, file) for file in own.files] for own in lock.wheels}
         project.lock(each.target).write_text(with_files(lock.text, files), encoding="utf-8")
 
@@ -121,14 +117,15 @@ def _download(
     subprocess.run([*argv, *python, *what], env=env, check=True)
 
 
-def _download_sdist(package: LockedWheel, folder: Path, packages: PackageIndex) -> None:
-    """By its link, because pip would run what is in it."""
-    page_url = f"{packages.index_url or 'https://pypi.org/simple'}/{package.name}/"
-    page = requests.get(page_url, timeout=60, verify=str(packages.ca or True))
-    [file] = package.files
-    [link] = re.findall(rf'href="([^"]+)#sha256={file.sha256}"', page.text)
-    content = requests.get(urljoin(page_url, link), timeout=60, verify=str(packages.ca or True))
-    (folder / file.name).write_bytes(content.content)
+def _download_sdists(requirements: Sequence[str], folder: Path, packages: PackageIndex) -> None:
+    """With the program of the build, which runs no code of the sdists."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write("\n".join(requirements))
+        file.flush()
+        program = str(ROOT / "cannery/image/context/download-sdist")
+        env = {**os.environ, **pip_environment(packages)}
+        argv = [sys.executable, program, file.name, str(folder)]
+        subprocess.run(argv, env=env, check=True)
 
 
 def _is_sdist(package: LockedWheel) -> bool:
