@@ -11,17 +11,22 @@ from pathlib import Path
 from typing import Any
 
 from cannery.common.clock import is_day
-from cannery.common.errors import Problem
+from cannery.common.errors import FileError, Problem
 from cannery.common.files import read_json, read_text
 from cannery.common.yaml_reader import Section, parse_yaml
 
 EXCEPTIONS = "exceptions.openvex.json"
+_FORMER = "exceptions.yaml"
+"""The file up to 0.1; 0.3 removes the message about it."""
 
 _EXPIRES = re.compile(r"expires (\S+?)(:|\s|$)")
 
 
 def read_exceptions(root: Path, today: str) -> tuple[dict[str, Any], list[Problem]]:
     """The OpenVEX document of the checkout with the statements that hold today, and the others."""
+    if (root / _FORMER).exists():
+        fix = f"Write them as {EXCEPTIONS} and remove it: docs/security.md has an example."
+        raise FileError(Problem(what=f"{_FORMER} holds no exceptions since 0.2.", fix=fix))
     try:
         text = read_text(root / EXCEPTIONS)
     except FileNotFoundError:

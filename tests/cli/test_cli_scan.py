@@ -222,6 +222,14 @@ def test_a_file_that_is_not_openvex(checkout: Checkout) -> None:
     checkout.run("check").refused(3, "must be a mapping")
 
 
+@pytest.mark.parametrize("words", [["check"], ["scan", "full"]])
+def test_exceptions_of_the_former_form_are_not_ignored(
+    checkout: Checkout, words: list[str]
+) -> None:
+    (checkout.root / "exceptions.yaml").write_text("exceptions: []\n", encoding="utf-8")
+    checkout.run(*words).refused(9, "exceptions.yaml holds no exceptions since 0.2. Write them as")
+
+
 def test_osv_scanner_takes_no_exceptions(checkout: Checkout, install: Scanner, sbom: str) -> None:
     install("osv-scanner")
     message = "osv-scanner knows no exceptions and no --fixable. Use grype or trivy"
