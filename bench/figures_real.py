@@ -13,9 +13,8 @@ from bench.result import Figure, Series
 from bench.session import Session
 from bench.steps import longest
 from cannery.common import console
-from cannery.common.cann import Layout
 from cannery.common.errors import EngineError, Problem
-from cannery.common.model import Target
+from cannery.common.model import Layout, Target
 from cannery.engine.simulator import build_packages, simulated
 from cannery.image.simulator_spec import package_spec
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from cannery.common.bases import CannSource
 from cannery.common.option import Option, OptionSet, flag, index_address, number, option, person
-from cannery.common.sources import CannSource
 
 MACHINES = "several machines (docs/platform-teams.md)"
 _FETCHING = "fetching files (docs/build.md)"

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from cannery.common import console
 from cannery.common.errors import CanneryError, FileError, UsageError
-from cannery.common.file_hashes import Hashes
-from cannery.common.files import write_files
+from cannery.common.files import Hashes, write_files
 from cannery.common.model import Target
 from cannery.common.process import run
 from cannery.matrix.project import Project

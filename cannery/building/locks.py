@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from cannery.common.clock import now
 from cannery.common.errors import BusyError, FileError, Problem, file_error
-from cannery.common.files import read_text
+from cannery.common.files import now, read_text
 
 
 @contextmanager

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from cannery.building.ready import bases
 from cannery.common import console
 from cannery.common.bases import PackageManager
-from cannery.common.clock import now
 from cannery.common.errors import CanneryError, counted, raise_all, some_of
-from cannery.common.files import write_files
+from cannery.common.files import now, write_files
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.engine import base, containers

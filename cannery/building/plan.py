@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from cannery.common.bases import Origin
-from cannery.common.columns import columns, fold
+from cannery.common.console import columns, fold
 from cannery.common.model import Target
 from cannery.common.outside import json_text
 from cannery.fetch.needs import Missing

@@ -14,7 +14,7 @@ from cannery.building.plan import Action, Expected, Plan, Step, change_of, choos
 from cannery.building.ready import Ready, content_key, expected_bases, local_names, local_state
 from cannery.common import console
 from cannery.common.errors import ArtifactError, CanneryError, EngineError, Problem, UsageError
-from cannery.common.file_hashes import Hashes
+from cannery.common.files import Hashes
 from cannery.common.model import Target
 from cannery.common.option import Shard
 from cannery.common.package_index import PackageIndex, package_index

@@ -25,9 +25,9 @@ from cannery.common.errors import (
     named_problems,
     raise_all,
 )
+from cannery.common.process import each_in_thread, workers
 from cannery.common.progress import Board, shown
 from cannery.common.references import image_name
-from cannery.common.threads import each_in_thread, workers
 from cannery.engine import client as engine
 from cannery.engine import containers
 from cannery.engine.bake import BakeSettings, Failures, bake

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from cannery.cli.command import Command, Given
 from cannery.cli.common import judged, read, show
-from cannery.common.clock import now
 from cannery.common.errors import MatrixError, Problem, some_of
+from cannery.common.files import now
 from cannery.common.model import Target
 from cannery.compat.check_report import Judged, outdated, require_read, summary
 from cannery.lock.lock_file import contradictions, read_lock

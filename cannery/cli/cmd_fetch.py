@@ -12,6 +12,7 @@ from pathlib import Path
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read, selected, with_folder
 from cannery.common import console
+from cannery.common.bases import CannSource, File
 from cannery.common.errors import (
     ArtifactError,
     CanneryError,
@@ -23,7 +24,6 @@ from cannery.common.errors import (
 )
 from cannery.common.files import put_files
 from cannery.common.option import flag, number, option
-from cannery.common.sources import CannSource, File
 from cannery.fetch.fetching import Sources, fetch_files
 from cannery.fetch.needs import Lacks, Need, screen, supply_of
 from cannery.fetch.store import Store, Stored, store_folder

@@ -10,12 +10,12 @@ from pathlib import Path
 from cannery.cli.command import Command, Given
 from cannery.cli.common import read, selected
 from cannery.common import console
-from cannery.common.columns import columns, fold
+from cannery.common.console import columns, fold
 from cannery.common.model import Target
 from cannery.common.option import option
 from cannery.common.outside import json_text
 from cannery.common.references import image_name
-from cannery.compat.lifetimes import UNKNOWN, end_of_life, lifetimes_of
+from cannery.compat.finding import UNKNOWN, end_of_life, lifetimes_of
 from cannery.fetch.needs import Missing, Need, Supply, needed_origins, real_needs, summary
 from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions

@@ -13,7 +13,7 @@ from cannery.common import console
 from cannery.common.files import write_files
 from cannery.common.model import MACHINE_OF, USUAL_CHIP, Target, chip_named
 from cannery.common.option import OptionSet, flag, matching, option
-from cannery.compat.archives import load_archives
+from cannery.compat.files import load_archives
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
 from cannery.matrix.text import MatrixText

@@ -13,10 +13,9 @@ from cannery.building.packages import update_packages
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read
 from cannery.common import console
-from cannery.common.clock import now
-from cannery.common.columns import fold
+from cannery.common.console import fold
 from cannery.common.errors import MatrixError, OutOfSyncError, Problem, counted
-from cannery.common.files import read_text
+from cannery.common.files import now, read_text
 from cannery.common.option import flag, option
 from cannery.common.package_index import PackageIndex, package_index
 from cannery.engine.base import building_architecture

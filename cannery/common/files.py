@@ -1,23 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Atomic file writes, locks and temporary files."""
+"""Files: atomic writes, locks, temporary folders, hashes, archives and the time of day."""
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
+import io
 import json
 import os
 import shutil
 import socket
 import stat
+import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 from cannery.common.errors import FileError, Problem, Span, file_error
 from cannery.common.outside import parse_json
+
+
+def now() -> str:
+    """The time in UTC, as in ``2026-11-21T12:00:00Z``."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def is_day(text: str) -> bool:
+    """Whether ``text`` is a day of the calendar, as in ``2026-11-21``."""
+    try:
+        # Python reads other forms of a day, too.
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def days_between(first: str, last: str) -> int:
+    """How many days ``last`` is after ``first``, each as in ``2026-11-21``."""
+    return (date.fromisoformat(last) - date.fromisoformat(first)).days
+
 
 _ATTEMPTS = 20
 """How often a folder is made that other processes remove."""
@@ -329,3 +353,118 @@ def read_json(content: bytes, name: str) -> Any:
         raise FileError(Problem(what=f"the file is not JSON: {message}.", where=where)) from error
     except ValueError as error:
         raise FileError(Problem(what=f"{name} is not valid: {error}.")) from error
+
+
+_WORTH_KEEPING = 1 << 24
+"""The size in bytes from which a stored hash saves time."""
+
+
+def sha256_of(path: Path) -> str:
+    """The sha256 of ``path``, always computed.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+class Hashes:
+    """The hashes of files, stored in ``path`` with the size, times and inode of each file.
+
+    Programs can set the date of a file back, but not the time of its last change (ctime).
+
+    The user may delete ``path`` at any time. It is ignored if it cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known = _stored_hashes(path)
+        self._changed = False
+
+    def sha256(self, path: Path) -> str:
+        """The sha256 of ``path``.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        stat = path.stat()
+        if stat.st_size < _WORTH_KEEPING:
+            return sha256_of(path)
+        state = f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}"
+        name = str(path.resolve())
+        known, digest = self._known.get(name, ("", ""))
+        if known != state:
+            digest = sha256_of(path)
+            self._known[name] = (state, digest)
+            self._changed = True
+        return digest
+
+    def keep(self) -> None:
+        """Store new hashes. If that fails, the next run computes them again."""
+        if not self._changed:
+            return
+        here = {name: each for name, each in self._known.items() if Path(name).is_file()}
+        try:
+            write_files({self._path: json.dumps(here, indent=1, sort_keys=True) + "\n"})
+        except FileError:
+            return
+        self._changed = False
+
+
+def _stored_hashes(path: Path) -> dict[str, tuple[str, str]]:
+    try:
+        loaded = json.loads(read_text(path))
+        return {str(name): (str(state), str(digest)) for name, (state, digest) in loaded.items()}
+    except (FileNotFoundError, FileError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def extract(archive: tarfile.TarFile, folder: Path) -> None:
+    """Extract all members of ``archive`` into ``folder``.
+
+    Python has its filter for data since 3.11.4. Debian 12 has 3.11.2, where the members are checked
+    here.
+
+    Raises:
+        tarfile.TarError: a member or the target of a link is outside of ``folder``, or a member is
+            a device or a pipe.
+        OSError: a file cannot be written.
+    """
+    if hasattr(tarfile, "data_filter"):
+        archive.extractall(folder, filter="data")
+        return
+    root = folder.resolve()
+    for member in archive:
+        paths = [root / member.name]
+        if member.issym():
+            paths.append(paths[0].parent / member.linkname)
+        elif member.islnk():
+            paths.append(root / member.linkname)
+        elif not (member.isreg() or member.isdir()):
+            raise tarfile.TarError(f"{member.name!r} is a device or a pipe")
+        if not all(path.resolve().is_relative_to(root) for path in paths):
+            raise tarfile.TarError(f"{member.name!r} is outside of the folder")
+        archive.extract(member, root)
+
+
+class Pieces(io.RawIOBase):
+    """A file that can be read once, of what an iterable gives."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = iter(pieces)
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._left = memoryview(piece)
+        size = min(len(buffer), len(self._left))
+        buffer[:size] = self._left[:size]
+        self._left = self._left[size:]
+        return size

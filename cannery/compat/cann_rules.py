@@ -6,11 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from cannery.common.cann import CannRelease
+from cannery.common.bases import File
 from cannery.common.cann_version import CannVersion
-from cannery.common.sources import File
+from cannery.common.model import CannRelease
 from cannery.compat.facts import CxxAbi, Driver, OnToolkit, Release, Row
-from cannery.compat.file_names import file_name, file_row, judged_as
+from cannery.compat.files import file_name, file_row, judged_as
 from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first
 
 

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from cannery.common.clock import days_between
-from cannery.common.columns import fold
+from cannery.common.console import fold
 from cannery.common.errors import MatrixError, Problem, counted, enumerated
+from cannery.common.files import days_between
 from cannery.common.model import Target
 from cannery.common.outside import json_text
 from cannery.compat.facts import Lifetime, Row, Source

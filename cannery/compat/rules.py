@@ -3,27 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from cannery.common.cann import CannRelease
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import Problem
-from cannery.common.model import Target
-from cannery.compat.application_rules import judge_application
-from cannery.compat.base_rules import judge_base
+from cannery.common.model import Application, CannRelease, Target
+from cannery.common.specifiers import normal_name
+from cannery.compat.base_rules import judge_base, judge_wheels
 from cannery.compat.cann_rules import judge_cann
-from cannery.compat.companion_rules import judge_beside
-from cannery.compat.extension_rules import judge_apex, judge_deepspeed
-from cannery.compat.facts import Compat, Compatible, Kind, KnownBad, Pairing
-from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first
-from cannery.compat.lifetimes import judge_lifetimes
+from cannery.compat.extension_rules import judge_apex, judge_beside, judge_deepspeed
+from cannery.compat.facts import ApplicationRow, Compat, Compatible, Kind, KnownBad, Pairing
+from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first, judge_lifetimes
 from cannery.compat.nearest import nearest
 from cannery.compat.package_rules import holds, judge_packages
-from cannery.compat.wheel_rules import judge_wheels
 
 _PARTS = 3
 """How many numbers a full version has, as 2.3.1."""
@@ -383,3 +379,80 @@ def passes(finding: Finding, target: Target) -> bool:
     if finding.verdict is Verdict.UNKNOWN:
         return bool(target.unverified)
     return finding.verdict is not Verdict.FORBIDDEN
+
+
+_OF_THEIR_OWN = ("vllm", "mindspore")
+"""Components that other rows are about: those of vllm-ascend, and of mindspore."""
+
+
+def judge_application(subject: Subject) -> Iterator[Finding]:
+    """One finding for an application, unless other rows are about it.
+
+    What its maker's wheel excludes is refused. Where no source has the pair, nothing is known.
+    """
+    application = subject.target.application
+    if application is None or application.component in _OF_THEIR_OWN:
+        return
+    rows = [row for row in subject.compat.applications if _is_about(row, application)]
+    name = f"{application.component} {application.version}"
+    if bad := [row for row in rows if row.is_makers and not _application_fits(row, subject)]:
+        row = bad[0]
+        conditions = _application_conditions(row)
+        text = (
+            f"{name} is for {conditions} by its own metadata, not for {_described_pair(subject)}."
+        )
+        fix = "Take another version of it, or another torch or Python."
+        yield _application_finding(subject, Verdict.FORBIDDEN, text, [row], fix)
+        return
+    if seen := [row for row in rows if row.cann is not None and _application_fits(row, subject)]:
+        text = f"{name} was seen with {_described_pair(subject)}."
+        yield _application_finding(subject, Verdict.ALLOWED, text, seen)
+        return
+    text = f"no source has {name} with {_described_pair(subject)}"
+    if others := [row for row in rows if row.cann is not None]:
+        text += f", only with {'; '.join(map(_application_conditions, others))}"
+    yield _application_finding(subject, Verdict.NOT_JUDGED, f"{text}.", rows)
+
+
+def _is_about(row: ApplicationRow, application: Application) -> bool:
+    wanted = row.application
+    return normal_name(wanted.name) == normal_name(application.component) and (
+        wanted.specifier.contains(application.version, prereleases=True)
+    )
+
+
+def _application_fits(row: ApplicationRow, subject: Subject) -> bool:
+    torch = subject.torch or Version("0")
+    return all(
+        (
+            row.torch is None or row.torch.contains(torch, prereleases=True),
+            row.cann is None or subject.judged_as in row.cann,
+            not row.pythons or subject.target.python.minor in row.pythons,
+        )
+    )
+
+
+def _application_conditions(row: ApplicationRow) -> str:
+    pythons = f"{row.pythons[0]} to {row.pythons[-1]}" if row.pythons[1:] else "".join(row.pythons)
+    parts = {"torch": row.torch, "CANN": row.cann, "Python": pythons}
+    return ", ".join(f"{key} {value}" for key, value in parts.items() if value)
+
+
+def _described_pair(subject: Subject) -> str:
+    target = subject.target
+    torch = f"torch {target.torch}, " if target.torch else ""
+    return f"{torch}{subject.cann_name} and Python {target.python.minor}"
+
+
+def _application_finding(
+    subject: Subject, verdict: Verdict, text: str, rows: list[ApplicationRow], fix: str = ""
+) -> Finding:
+    assert subject.target.application
+    return Finding(
+        component=subject.target.application.component,
+        verdict=verdict,
+        text=text,
+        key="application",
+        rows=best_first(rows),
+        fix=fix,
+    )

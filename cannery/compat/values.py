@@ -11,8 +11,8 @@ from typing import Annotated, Any
 from packaging.version import Version
 
 from cannery.common.cann_version import CannVersion
-from cannery.common.clock import is_day
 from cannery.common.errors import did_you_mean
+from cannery.common.files import is_day
 from cannery.common.model import CHIPS, chip_hint
 from cannery.common.wheels import MACHINES
 

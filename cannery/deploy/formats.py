@@ -8,12 +8,70 @@ format. docs/run.md explains each line.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from cannery.deploy.compose import compose_text
-from cannery.deploy.kubernetes import kubernetes_text
-from cannery.deploy.run_spec import RunSpec, shell_text
-from cannery.deploy.volcano import volcano_text
-from cannery.deploy.workload import RUNTIMES, Workload, run_spec
+from cannery.deploy.clusters import comment, dump, kubernetes_text, volcano_text
+from cannery.deploy.run_spec import RunSpec, shell_text, tmpfs_option
+from cannery.deploy.workload import IDLE, RUNTIMES, Workload, run_spec
+
+
+def compose_text(workload: Workload) -> str:
+    """A file with one service."""
+    head = [
+        f"{workload.title}: docker compose up --detach",
+        f"To open a shell in it: docker compose exec {workload.service} bash",
+    ]
+    if not workload.simulate_host:
+        head.append("In the container the cards are numbered from 0, whatever their numbers here.")
+    return comment(*head) + dump([{"services": {workload.service: _service(workload)}}])
+
+
+def _service(workload: Workload) -> dict[str, Any]:
+    spec = run_spec(workload)
+    service: dict[str, Any] = {
+        "image": workload.image,
+        "platform": workload.target.platform,
+        "command": [_literal(word) for word in workload.command or IDLE],
+        "init": True,
+        "shm_size": spec.shm_size,
+    }
+    if spec.user:
+        service["user"] = spec.user
+    if spec.unprivileged:
+        service["cap_drop"] = ["ALL"]
+        service["security_opt"] = ["no-new-privileges:true"]
+    if spec.read_only:
+        service["read_only"] = True
+    if spec.tmpfs:
+        service["tmpfs"] = [tmpfs_option(path) for path in spec.tmpfs]
+    if spec.folder:
+        service["working_dir"] = spec.folder
+    if spec.runtime:
+        service["runtime"] = spec.runtime
+    if spec.environment:
+        service["environment"] = {k: _literal(v) for k, v in spec.environment.items()}
+    if spec.devices:
+        service["devices"] = [f"{device}:{device}" for device in spec.devices]
+    service["volumes"] = [
+        *(_bind(source, where, driver=True) for source, where in spec.mounts.items()),
+        *(_bind(source, where, driver=False) for source, where in spec.volumes.items()),
+    ]
+    if spec.ports:
+        service["ports"] = [f"{port}:{port}" for port in spec.ports]
+    return service
+
+
+def _bind(source: str, where: str, *, driver: bool) -> dict[str, Any]:
+    bind: dict[str, Any] = {"type": "bind", "source": _literal(source), "target": _literal(where)}
+    if driver:
+        return bind | {"read_only": True, "bind": {"create_host_path": False}}
+    return bind | {"bind": {"create_host_path": True}}
+
+
+def _literal(value: str) -> str:
+    """``value`` escaped, because Compose replaces ``$NAME``."""
+    return value.replace("$", "$$")
+
 
 __all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text"]
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from cannery.common import console
-from cannery.common.archives import extract
 from cannery.common.bases import Base, FoundBase, Origin
 from cannery.common.errors import (
     CanneryError,
@@ -23,7 +22,7 @@ from cannery.common.errors import (
     Problem,
     file_error,
 )
-from cannery.common.files import exclusive, read_text, temporary_folder, write_files
+from cannery.common.files import exclusive, extract, read_text, temporary_folder, write_files
 from cannery.common.outside import parse_json
 from cannery.common.process import allowed_env, run
 from cannery.common.references import full_reference

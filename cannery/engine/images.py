@@ -21,8 +21,8 @@ import docker.errors
 from docker.models.containers import Container
 
 from cannery.common import console
-from cannery.common.archives import Pieces
 from cannery.common.errors import EngineError, Problem
+from cannery.common.files import Pieces
 from cannery.common.process import run
 from cannery.common.references import full_reference
 from cannery.engine.bake import REPEATED

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from cannery.common import console
+from cannery.common.bases import File
 from cannery.common.errors import file_error
 from cannery.common.files import link_or_copy, temporary_folder
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
-from cannery.common.sources import File
 from cannery.engine.bake import BakeSettings, write_stage
 from cannery.engine.base import BaseCache, Bases, building_architecture, contexts
 from cannery.engine.builder import find_builder

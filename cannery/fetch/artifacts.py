@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
+from cannery.common.bases import File
 from cannery.common.errors import ArtifactError, Problem, file_error, some_of
-from cannery.common.file_hashes import sha256_of
+from cannery.common.files import sha256_of
 from cannery.common.model import SIMULATED_CHIPS, Target
-from cannery.common.sources import File
 from cannery.fetch.needs import Lacks, missing_files
 
 _MACHINES = {183: "aarch64", 62: "x86_64"}

@@ -13,12 +13,11 @@ from threading import Event
 from urllib.parse import quote
 
 from cannery.common import console
-from cannery.common.clock import now
+from cannery.common.bases import Address, File
 from cannery.common.errors import ArtifactError, Problem
-from cannery.common.file_hashes import sha256_of
+from cannery.common.files import now, sha256_of
 from cannery.common.http import RetryPolicy, is_safe, public
 from cannery.common.process import Stopped
-from cannery.common.sources import Address, File
 from cannery.fetch.http import Client, TransferError
 from cannery.fetch.needs import Lacks
 from cannery.fetch.store import Origin, Store, notes_of

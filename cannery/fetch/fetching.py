@@ -11,13 +11,12 @@ from pathlib import Path
 from threading import Event
 
 from cannery.common import console
+from cannery.common.bases import CannSource, File
 from cannery.common.errors import ArtifactError, CanneryError, Problem
-from cannery.common.file_hashes import Hashes
-from cannery.common.files import write_files
+from cannery.common.files import Hashes, write_files
 from cannery.common.model import Target
 from cannery.common.package_index import package_index
-from cannery.common.sources import CannSource, File
-from cannery.common.threads import workers
+from cannery.common.process import workers
 from cannery.fetch.artifacts import advice, check_artifacts
 from cannery.fetch.fetcher import Fetched, Fetcher, Terms
 from cannery.fetch.http import Client, Timeouts

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import requests
 from urllib3.exceptions import HTTPError
 
+from cannery.common.bases import Address
 from cannery.common.errors import EngineError, MatrixError, Problem
 from cannery.common.http import (
     AGAIN,
@@ -28,7 +29,6 @@ from cannery.common.http import (
     root_cause,
     tls_context,
 )
-from cannery.common.sources import Address
 from cannery.common.yaml_limits import MAX_BYTES, read_limited
 
 _CHUNK = 1 << 16

@@ -9,10 +9,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from cannery.common.columns import columns, size_text
+from cannery.common.bases import File
+from cannery.common.console import columns, size_text
 from cannery.common.errors import Problem, counted
 from cannery.common.model import Target
-from cannery.common.sources import File
 
 CANN = ("toolkit", "kernels", "nnal")
 """The components that are parts of a CANN release."""

@@ -22,10 +22,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from cannery.common.bases import File
 from cannery.common.errors import FileError, file_error
-from cannery.common.file_hashes import sha256_of
-from cannery.common.files import exclusive, put_files, read_text, try_lock, write_files
-from cannery.common.sources import File
+from cannery.common.files import exclusive, put_files, read_text, sha256_of, try_lock, write_files
 
 _POLL = 0.1
 """Seconds between two looks whether another process has ended its fetch."""

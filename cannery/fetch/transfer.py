@@ -23,11 +23,11 @@ from rich.console import Console
 from rich.progress import Progress
 
 from cannery.common import console
+from cannery.common.bases import Address
 from cannery.common.errors import FileError, Problem, file_error
 from cannery.common.files import read_text, write_files
 from cannery.common.http import LONGEST_WAIT, RetryPolicy, RetryState
 from cannery.common.process import Stopped
-from cannery.common.sources import Address
 from cannery.fetch.http import Answer, Client, TransferError
 from cannery.fetch.store import notes_of
 

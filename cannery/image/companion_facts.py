@@ -18,7 +18,7 @@ from cannery.common.cann_version import CannVersion
 from cannery.common.files import write_files
 from cannery.common.model import SIMULATED_CHIPS
 from cannery.compat.facts import Compat, Pairing
-from cannery.compat.file_names import file_row, name_in
+from cannery.compat.files import file_row, name_in
 from cannery.image.environment import atb_variables
 from cannery.image.simulator_spec import DEVICES, DRIVER_VERSION, SOURCES, firsts, later
 from cannery.matrix.matrix import Matrix

@@ -18,10 +18,9 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Self
 
-from cannery.common.bases import Base
+from cannery.common.bases import Base, File
 from cannery.common.errors import file_error
 from cannery.common.model import Target
-from cannery.common.sources import File
 from cannery.fetch.needs import needed_files
 from cannery.matrix.project import Project
 

@@ -16,9 +16,8 @@ from functools import cache
 from pathlib import Path
 
 from cannery.common.bases import PythonSource
-from cannery.common.cann import Layout
 from cannery.common.cann_version import CannVersion
-from cannery.common.model import Target
+from cannery.common.model import Layout, Target
 
 _FILE = Path(__file__).with_name("cann_environment.json")
 

@@ -14,10 +14,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from cannery.common.bases import MPI, PythonSource
+from cannery.common.bases import MPI, File, PythonSource
 from cannery.common.errors import UsageError, did_you_mean
 from cannery.common.model import HCCL_TEST, TRITON_ASCEND, Flavour, Target
-from cannery.common.sources import File
 from cannery.common.wheels import BuiltWheel
 from cannery.image.environment import PythonPaths
 from cannery.image.wheel_groups import WheelGroup

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from cannery.common.bases import CannSource
 from cannery.common.errors import ArtifactError, Problem
 from cannery.common.model import Target
 from cannery.common.outside import parse_json
 from cannery.common.references import digest_in
-from cannery.common.sources import CannSource
 from cannery.fetch.needs import cann_files
 
 FOLDER = Path(__file__).parent / "vendor"

@@ -22,9 +22,8 @@ from cannery.common.errors import EngineError, MatrixError, Problem, UsageError,
 from cannery.common.files import read_text
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
-from cannery.common.process import run
+from cannery.common.process import run, workers
 from cannery.common.specifiers import normal_name, parse_requirement, parse_requirements
-from cannery.common.threads import workers
 from cannery.common.wheels import platforms
 from cannery.lock.index_questions import Question
 from cannery.lock.lock_file import parse_lock

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import yaml
 
-from cannery.common.cann import CannRelease
-from cannery.common.model import USUAL_CHIP, chip_hint
+from cannery.common.model import USUAL_CHIP, CannRelease, chip_hint
 from cannery.common.yaml_reader import Section
 from cannery.compat import Compat
-from cannery.compat.file_names import file_name, has_chip, has_nnal
+from cannery.compat.files import file_name, has_chip, has_nnal
 from cannery.matrix.definitions import Definitions
 
 _ONE_CHIP = (

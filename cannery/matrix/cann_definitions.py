@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from cannery.common.cann import CannPackages, CannRelease, Layout
+from cannery.common.bases import File
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import did_you_mean
-from cannery.common.model import MACHINE_OF
-from cannery.common.sources import File
+from cannery.common.model import MACHINE_OF, CannPackages, CannRelease, Layout
 from cannery.common.yaml_reader import Section
 from cannery.matrix.file_definitions import (
     Downloads,

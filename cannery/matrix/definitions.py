@@ -10,11 +10,9 @@ from functools import partial
 from typing import TypeVar
 from urllib.parse import quote
 
-from cannery.common.bases import Base, Python, PythonSource
-from cannery.common.cann import CannRelease, Layout
+from cannery.common.bases import Base, File, Python, PythonSource, Source
 from cannery.common.errors import did_you_mean
-from cannery.common.model import EXTRAS, MACHINE_OF, Application
-from cannery.common.sources import File, Source
+from cannery.common.model import EXTRAS, MACHINE_OF, Application, CannRelease, Layout
 from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
 from cannery.common.yaml_reader import Section
 from cannery.matrix.cann_definitions import read_cann_defaults, read_release

@@ -8,9 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
+from cannery.common.bases import Address, File
 from cannery.common.model import chip_hint
 from cannery.common.references import is_versioned
-from cannery.common.sources import Address, File
 from cannery.common.yaml_reader import Section
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from packaging.version import Version
 
-from cannery.common.cann import CannRelease
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import Problem, UsageError, did_you_mean, some_of
-from cannery.common.model import Target
+from cannery.common.model import CannRelease, Target
 from cannery.common.yaml_reader import Section
 from cannery.compat import Finding
 

@@ -12,15 +12,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cannery.common.bases import Base
-from cannery.common.cann import CannRelease
+from cannery.common.bases import DEFAULT_ORDER, Address, Base, CannSource
 from cannery.common.errors import MatrixError, Problem, Span, did_you_mean
 from cannery.common.files import read_text
 from cannery.common.http import without_login
-from cannery.common.model import Target, chip_hint
+from cannery.common.model import CannRelease, Target, chip_hint
 from cannery.common.outside import parse_toml
 from cannery.common.references import full_reference, is_registry, is_versioned, read_reference
-from cannery.common.sources import DEFAULT_ORDER, Address, CannSource
 from cannery.matrix.file_definitions import is_header, is_url
 from cannery.matrix.files import SETTINGS
 from cannery.matrix.matrix import Matrix

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from cannery.common import console
-from cannery.common.clock import now
 from cannery.common.errors import EngineError, FileError, Problem, UsageError, file_error
-from cannery.common.files import read_json
+from cannery.common.files import now, read_json
 from cannery.common.model import Target
 from cannery.common.references import parse_reference
 from cannery.engine.images import local_images

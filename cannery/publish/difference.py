@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from cannery.common.columns import columns, fold, size_text
+from cannery.common.console import columns, fold, size_text
 from cannery.common.outside import json_text, one_line, printable
 
 PACKAGES = ("wheels", "debian", "vendor")

@@ -13,9 +13,8 @@ from cannery.building import git
 from cannery.building.ready import bases
 from cannery.common import console
 from cannery.common.bases import Origin
-from cannery.common.clock import now
 from cannery.common.errors import EngineError, Problem
-from cannery.common.files import read_text
+from cannery.common.files import now, read_text
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.common.process import run
 from cannery.engine import client as engine

@@ -13,8 +13,8 @@ from typing import Any
 from cannery.building import git
 from cannery.building.planning import Selection
 from cannery.common import console
-from cannery.common.clock import now
 from cannery.common.errors import EngineError, Problem, PublishError, VerificationError, counted
+from cannery.common.files import now
 from cannery.common.http import is_loopback
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.deploy.run_spec import no_device

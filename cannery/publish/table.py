@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from cannery.common.columns import code, escaped
+from cannery.common.console import code, escaped
 from cannery.common.errors import MatrixError, Problem, Span, counted
 from cannery.common.model import Target
 from cannery.matrix.project import Project

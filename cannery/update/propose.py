@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import MatrixError, Problem, UsageError
 from cannery.common.model import USUAL_CHIP, Target
-from cannery.compat.archives import Archive
 from cannery.compat.facts import Compat
-from cannery.compat.file_names import file_row, name_in
+from cannery.compat.files import Archive, file_row, name_in
 from cannery.matrix.text import Entry, MatrixText
 from cannery.update.choice import Choice, NewOptions, choose, layout_of
 

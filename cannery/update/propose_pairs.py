@@ -13,7 +13,7 @@ from cannery.common.cann_version import CannVersion
 from cannery.common.errors import MatrixError
 from cannery.common.model import EXTRAS, PAIRED, USUAL_CHIP
 from cannery.compat.facts import Compat, Pairing
-from cannery.compat.file_names import judged_as
+from cannery.compat.files import judged_as
 from cannery.compat.nearest import is_published, pinned_beside
 from cannery.matrix.files import Data
 from cannery.matrix.matrix import Matrix

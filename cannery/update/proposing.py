@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from cannery.common import console
 from cannery.common.cann_version import CannVersion
-from cannery.common.columns import fold
+from cannery.common.console import fold
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex

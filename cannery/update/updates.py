@@ -16,7 +16,7 @@ from cannery.common.bases import PythonSource
 from cannery.common.model import TOOLS
 from cannery.compat import Verdict, judge, passes
 from cannery.compat.facts import Compat, Compatible
-from cannery.compat.lifetimes import has_ended
+from cannery.compat.finding import has_ended
 from cannery.lock.index_questions import Answers, is_whole, open_uses, question_of
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.versions import Use, VersionChange

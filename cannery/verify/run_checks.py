@@ -20,8 +20,7 @@ from cannery.common.errors import CanneryError, EngineError, Problem, Verificati
 from cannery.common.files import write_files
 from cannery.common.model import DeviceKind, Target
 from cannery.common.outside import parse_json
-from cannery.common.process import run
-from cannery.common.threads import each_in_thread
+from cannery.common.process import each_in_thread, run
 from cannery.deploy.run_spec import RunSpec
 from cannery.engine import containers
 from cannery.engine.containers import NOT_STARTED, hardware, stand_ins

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from cannery.common.columns import columns
+from cannery.common.console import columns
 from cannery.common.model import DeviceKind
 from cannery.common.outside import json_text
 from cannery.registry.records import Tested

@@ -15,11 +15,9 @@ from typing import Any
 
 from packaging.version import Version
 
-from cannery.common.bases import Base, Python
-from cannery.common.cann import CannPackages, CannRelease, Layout
+from cannery.common.bases import Base, File, Python
 from cannery.common.cann_version import CannRange, CannVersion
-from cannery.common.model import MACHINE_OF, Application, Target
-from cannery.common.sources import File
+from cannery.common.model import MACHINE_OF, Application, CannPackages, CannRelease, Layout, Target
 from cannery.common.wheels import VendorWheel
 from cannery.compat import facts
 from cannery.matrix.definitions import Definitions

@@ -15,8 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from cannery.common.file_hashes import sha256_of
-from cannery.common.files import read_text
+from cannery.common.files import read_text, sha256_of
 from cannery.common.package_index import PackageIndex
 from cannery.lock.index_versions import pip_environment
 from cannery.lock.lock_file import LockedFile, LockedWheel, parse_lock, with_files

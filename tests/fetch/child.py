@@ -6,8 +6,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from cannery.common.bases import Address, File
 from cannery.common.errors import CanneryError
-from cannery.common.sources import Address, File
 from cannery.fetch.fetcher import Terms
 from tests.fetch.fetches import fetcher
 

@@ -23,8 +23,8 @@ from enum import StrEnum
 from pathlib import Path
 from random import Random
 
+from cannery.common.bases import File
 from cannery.common.errors import CanneryError
-from cannery.common.sources import File
 from cannery.fetch.fetcher import Terms
 from tests.campaigns import FAILURE, CaseVerdict
 from tests.fetch.fetches import a_file, digest, fetcher, in_zip, wrong_files, zipped

@@ -11,8 +11,8 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+from cannery.common.bases import Address, File
 from cannery.common.http import RetryPolicy
-from cannery.common.sources import Address, File
 from cannery.fetch.fetcher import Fetcher, Terms
 from cannery.fetch.http import Client, Timeouts
 from cannery.fetch.store import Store

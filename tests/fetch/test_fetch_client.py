@@ -15,9 +15,9 @@ from types import SimpleNamespace
 import pytest
 import trustme
 
+from cannery.common.bases import Address
 from cannery.common.errors import ArtifactError, FileError
 from cannery.common.process import Stopped
-from cannery.common.sources import Address
 from cannery.fetch import transfer
 from cannery.fetch.http import Client, Timeouts
 from tests.fetch.fetches import (

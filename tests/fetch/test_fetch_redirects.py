@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import trustme
 
+from cannery.common.bases import Address
 from cannery.common.errors import ArtifactError
-from cannery.common.sources import Address
 from cannery.fetch.fetcher import Terms
 from tests.fetch.fetches import CONTENT, a_file, fetcher
 from tests.fetch.server import Fault, Files, serving

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from cannery.common.bases import Address, File
 from cannery.common.errors import ArtifactError, FileError
-from cannery.common.sources import Address, File
 from cannery.fetch.fetcher import Terms
 from cannery.fetch.store import Store, store_folder
 from tests.fetch.fetches import a_file, digest, fetcher, in_zip, zipped

@@ -13,8 +13,8 @@ import pytest
 import yaml
 from packaging.version import InvalidVersion, Version
 
-from cannery.common.cann import Layout
 from cannery.common.cann_version import CannVersion
+from cannery.common.model import Layout
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
 from tests.unit.matrices import OWN_FACTS

@@ -67,7 +67,7 @@ def test_what_other_commands_do_or_what_images_shows_is_not_noticed() -> None:
     }
     assert (
         not {
-            *("cannery/deploy/volcano.py", "cannery/lock/resolve.py", "cannery/matrix/schema.py"),
+            *("cannery/deploy/clusters.py", "cannery/lock/resolve.py", "cannery/matrix/schema.py"),
             *("cannery/image/render.py", "cannery/image/templates/Dockerfile.j2"),
             *("cannery/image/context/seal-layer", "cannery/matrix/distributions.yaml"),
             *("cannery/data/cann.yaml", "cannery/cli/cmd_ci.py", "cannery/building/affected.py"),

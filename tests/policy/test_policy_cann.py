@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.cann import CannRelease
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import Problem
-from cannery.common.model import Target
+from cannery.common.model import CannRelease, Target
 from cannery.compat import judge as judge_target
 from cannery.compat.facts import Compat
-from cannery.compat.file_names import file_row, name_in
+from cannery.compat.files import file_row, name_in
 from cannery.compat.finding import Finding, Verdict
 from cannery.engine.preflight import judge_driver
 from cannery.matrix.project import Project

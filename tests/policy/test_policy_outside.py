@@ -18,7 +18,7 @@ DOOR = "common/outside.py"
 OWN = {
     **dict.fromkeys(
         (
-            *("common/file_hashes.py", "fetch/store.py", "fetch/transfer.py"),
+            *("common/files.py", "fetch/store.py", "fetch/transfer.py"),
             *("registry/image_archive.py", "verify/verification.py"),
         ),
         "files in .cannery, which this program has written",

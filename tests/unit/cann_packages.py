@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cannery.common.cann import CannPackages, CannRelease
-from cannery.common.model import MACHINE_OF
-from cannery.common.sources import File
+from cannery.common.bases import File
+from cannery.common.model import MACHINE_OF, CannPackages, CannRelease
 
 
 def packages(

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cannery.common.bases import Base, Python, PythonSource
-from cannery.common.cann import CannRelease, Layout
+from cannery.common.bases import Base, File, Python, PythonSource
 from cannery.common.errors import Span
-from cannery.common.model import MACHINE_OF, Target
-from cannery.common.sources import File
+from cannery.common.model import MACHINE_OF, CannRelease, Layout, Target
 from cannery.common.wheels import VendorWheel
 from cannery.compat import Finding, judge, refusals_of
 from cannery.matrix.distributions import load_distributions

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from cannery.common.model import Target
-from cannery.compat.archives import load_archives
+from cannery.compat.files import load_archives
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.text import MatrixText
 from cannery.update.choice import NewOptions

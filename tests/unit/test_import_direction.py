@@ -26,7 +26,6 @@ TOUCHING = {
     "building.failure_report",
     "building.git",
     "building.locks",
-    "common.clock",
     "common.console",
     "common.files",
     "common.package_index",

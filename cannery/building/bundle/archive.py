@@ -18,10 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cannery.common import console
-from cannery.common.archives import extract
 from cannery.common.errors import ArtifactError, Problem, file_error
-from cannery.common.file_hashes import sha256_of
-from cannery.common.files import temporary_beside, temporary_folder
+from cannery.common.files import extract, sha256_of, temporary_beside, temporary_folder
 from cannery.common.outside import MOST_CONFIG, parse_json
 
 MANIFEST = "manifest.json"

@@ -10,8 +10,7 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion, Version
 
-from cannery.common.cann import CannRelease
-from cannery.common.model import MACHINE_OF
+from cannery.common.model import MACHINE_OF, CannRelease
 from cannery.common.specifiers import normal_name, parse_requirement
 from cannery.compat.facts import Compat
 from cannery.image.environment import CONSTRAINT_VARIABLES

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from cannery.common.columns import columns
+from cannery.common.console import columns
 from cannery.common.model import MACHINE_OF
 from cannery.common.outside import json_text, printable
 from cannery.verify.audit.found import ImageConfig, ImageFacts, Origin

@@ -16,8 +16,7 @@ import pytest
 
 from cannery.building.bundle.archive import MANIFEST, Contents, pack, require_place, unpack
 from cannery.common.errors import ArtifactError, FileError
-from cannery.common.file_hashes import sha256_of
-from cannery.common.files import own_mark
+from cannery.common.files import own_mark, sha256_of
 
 CONTENTS = Contents(simulate=True, targets={"a": "1" * 64}, commit="c" * 40, engine="29.1.0")
 GOOD: dict[str, Any] = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.archives import extract
+from cannery.common.files import extract
 
 
 @pytest.fixture(params=["with the filter", "without the filter"], autouse=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.common.columns import columns, fold, size_text
+from cannery.common.console import columns, fold, size_text
 
 
 def test_cells_are_aligned_and_no_line_ends_in_spaces() -> None:

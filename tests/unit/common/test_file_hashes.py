@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common import file_hashes as hashes
-from cannery.common.file_hashes import Hashes
+from cannery.common import files as hashes
+from cannery.common.files import Hashes
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import CanneryError
-from cannery.common.process import Stopped, run, stream
-from cannery.common.threads import each_in_thread, workers
+from cannery.common.process import Stopped, each_in_thread, run, stream, workers
 
 
 def test_results_come_in_the_order_of_the_items() -> None:

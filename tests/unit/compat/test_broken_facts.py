@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from cannery.common.bases import File
 from cannery.common.model import Target
-from cannery.common.sources import File
 from tests.unit.cann_packages import with_packages
 from tests.unit.compat_targets import (
     GOOD,

@@ -10,7 +10,7 @@ import pytest
 from cannery.common.errors import MatrixError
 from cannery.common.model import CHIPS
 from cannery.compat import parse_compat
-from cannery.compat.archives import load_archives
+from cannery.compat.files import load_archives
 from cannery.compat.values import python_range
 from cannery.deploy import workload
 from tests.unit.matrices import OWN_FACTS
@@ -198,7 +198,7 @@ def test_the_archives() -> None:
     ],
 )
 def test_wrong_archives(tmp_path: Path, old: str, new: str, said: str) -> None:
-    from cannery.compat.archives import ARCHIVES
+    from cannery.compat.files import ARCHIVES
 
     text = ARCHIVES.read_text(encoding="utf-8")
     path = tmp_path / "pythons.yaml"

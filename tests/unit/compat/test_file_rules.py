@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from cannery.common.bases import PythonSource
+from cannery.common.bases import File, PythonSource
 from cannery.common.model import Application, Target
-from cannery.common.sources import File
 from cannery.common.wheels import VendorWheel
 from cannery.compat import Verdict, judge
 from tests.unit.cann_packages import with_packages
@@ -231,7 +230,7 @@ def test_an_archive_of_an_interpreter(name: str, wrong: str) -> None:
 
 
 def test_layouts() -> None:
-    from cannery.common.cann import Layout
+    from cannery.common.model import Layout
 
     for layout, version, known in (
         (Layout.ASCEND_TOOLKIT, "9.1.0", "cann"),

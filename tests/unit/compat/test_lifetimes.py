@@ -12,7 +12,7 @@ from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.compat import Finding, Verdict, judge
 from cannery.compat.check_report import outdated, require_read
-from cannery.compat.lifetimes import UNKNOWN, end_of_life, has_ended, lifetimes_of
+from cannery.compat.finding import UNKNOWN, end_of_life, has_ended, lifetimes_of
 from cannery.matrix.distributions import load_distributions
 from tests.unit.compat_targets import COMPAT, GOOD, cann, changed
 

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.deploy.kubernetes import dump
+from cannery.deploy.clusters import dump
 from tests.unit.workloads import container, text
 
 # ---- whatever is in a word

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cannery.common.sources import Address, File
+from cannery.common.bases import Address, File
 from cannery.fetch.needs import Need, Supply, real_needs, screen, summary, supply_of
 from tests.unit.matrices import Checkout
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from cannery.common.bases import Address, CannSource
 from cannery.common.errors import ArtifactError
 from cannery.common.model import Target
-from cannery.common.sources import Address, CannSource
 from cannery.fetch.needs import cann_files, needed_files
 from cannery.image.bake_file import Caches, ImageBuild, bake_file, stage_file
 from cannery.image.content_key import KeyInputs

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.common.cann import CannRelease
 from cannery.common.errors import MatrixError
+from cannery.common.model import CannRelease
 from cannery.matrix.schema import parse_matrix
 from tests.unit.matrices import DIGEST, MATRIX
 

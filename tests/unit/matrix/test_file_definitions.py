@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.common.cann import CannPackages, CannRelease
+from cannery.common.bases import Address
 from cannery.common.errors import MatrixError
-from cannery.common.sources import Address
+from cannery.common.model import CannPackages, CannRelease
 from cannery.matrix.schema import parse_matrix
 from tests.unit.matrices import DIGEST, MATRIX
 

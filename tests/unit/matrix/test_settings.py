@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cannery.common.bases import Address, CannSource
 from cannery.common.errors import CanneryError, MatrixError
-from cannery.common.sources import Address, CannSource
 from cannery.matrix.settings import Settings, read_settings
 
 WHOLE = """

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.cann import Layout
+from cannery.common.model import Layout
 from cannery.verify.audit.contents import judge_image
 from cannery.verify.audit.found import Attempt, Cann, cann_of, chip_of, config_of, parse_probe
 from cannery.verify.audit.reports import describe, record_of

@@ -11,14 +11,18 @@ driver is mounted if there is no ascend-docker-runtime), api/environment_variabl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+import yaml
 
 from cannery.deploy.run_spec import (
     DRIVER_MOUNTS,
     MULTI_NODE_MOUNTS,
     NOT_IN_BASE_LIST,
+    RANK_TABLE,
     VISIBLE_TO_CANN,
+    VISIBLE_TO_RUNTIME,
 )
 from cannery.deploy.workload import IDLE, Workload
 
@@ -188,3 +192,185 @@ def _claim(workload: Workload, source: str) -> str:
 def _word(text: str) -> str:
     """``text`` with the characters that are allowed in names of objects."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+_PLAIN = re.compile(r"[A-Za-z./][A-Za-z0-9_./:@-]*[A-Za-z0-9_/]", re.ASCII)
+_ELSE = {"null", "true", "false", "yes", "no", "on", "off", ".inf", ".nan"}
+"""Words that some YAML parsers do not read as text."""
+
+
+class _Dumper(yaml.CSafeDumper):
+    """Writes in double quotes what some parsers do not read as text."""
+
+    def ignore_aliases(self, _data: Any) -> bool:
+        """Let nothing be written as a reference to what is equal."""
+        return True
+
+
+def _represent_text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    plain = _PLAIN.fullmatch(value) and value.lower() not in _ELSE
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if plain else '"')
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
+def dump(documents: Iterable[Any]) -> str:
+    """The ``documents``, mappings or lists, separated by ``---``."""
+    return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=-1)
+
+
+def comment(*lines: str) -> str:
+    """The ``lines`` as a comment."""
+    return "".join(f"# {line}".rstrip() + "\n" for line in lines)
+
+
+_KUBERNETES_INDEX = "batch.kubernetes.io/job-completion-index"
+
+
+def kubernetes_text(workload: Workload) -> str:
+    """A Job, after the claims and the Service that it needs."""
+    return _kubernetes_head(workload) + dump(
+        [*claims(workload), *_services(workload), _kubernetes_job(workload)]
+    )
+
+
+def _kubernetes_head(workload: Workload) -> str:
+    lines = [
+        f"{workload.title}: kubectl apply --filename FILE",
+        f"To open a shell in it: kubectl exec --stdin --tty job/{workload.name} -- bash",
+    ]
+    if workload.chip.resource.endswith("910") and not workload.simulate_host:
+        lines += [
+            f"{workload.chip.resource} counts cards of 910, 910B and A3. If a cluster has several",
+            "of them, also select the nodes by a label for the kind of card.",
+        ]
+    return comment(*lines)
+
+
+def _services(workload: Workload) -> list[dict[str, Any]]:
+    ports: list[dict[str, Any]] = [{"name": f"port-{p}", "port": int(p)} for p in workload.ports]
+    spec: dict[str, Any] = {"selector": labels(workload)}
+    if workload.nodes > 1:
+        ports.insert(0, {"name": "rendezvous", "port": RENDEZVOUS})
+        # The nodes connect to each other before they are ready.
+        spec |= {"clusterIP": "None", "publishNotReadyAddresses": True}
+    if not ports:
+        return []
+    metadata = {"name": workload.name, "labels": labels(workload)}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
+    return [service | {"spec": spec | {"ports": ports}}]
+
+
+def _kubernetes_job(workload: Workload) -> dict[str, Any]:
+    environment = rendezvous_variables(
+        workload, master=f"{workload.name}-0.{workload.name}", index=_KUBERNETES_INDEX
+    )
+    architecture = {"kubernetes.io/arch": workload.target.docker_arch}
+    pod = pod_spec(workload, environment=environment, architecture=architecture)
+    spec: dict[str, Any] = {"backoffLimit": 0}
+    if workload.nodes > 1:
+        pod = {"subdomain": workload.name} | pod
+        spec |= {
+            "completionMode": "Indexed",
+            "completions": workload.nodes,
+            "parallelism": workload.nodes,
+        }
+    spec["template"] = {"metadata": {"labels": labels(workload)}, "spec": pod}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": workload.name, "labels": labels(workload)},
+        "spec": spec,
+    }
+
+
+_VOLCANO_INDEX = "volcano.sh/task-index"
+_TASK = "worker"
+_HOST_ARCH = {"arm64": "huawei-arm", "amd64": "huawei-x86"}
+_RING = "ring-controller.atlas"
+
+
+def volcano_text(workload: Workload) -> str:
+    """A Job of Volcano, after the claims and the ConfigMap that it needs."""
+    head = [
+        f"{workload.title}: kubectl apply --filename FILE",
+        "For a cluster with Volcano and Ascend's scheduler plugin, whose installation adds the",
+        "labels in nodeSelector to the nodes. Compare them with 'kubectl get nodes --show-labels'.",
+    ]
+    return comment(*head) + dump(
+        [*claims(workload), *_rank_table(workload), _volcano_job(workload)]
+    )
+
+
+def _volcano_labels(workload: Workload) -> dict[str, str]:
+    ring = {} if workload.simulate_host else {_RING: workload.chip.ring}
+    return labels(workload) | ring
+
+
+def _rank_table(workload: Workload) -> list[dict[str, Any]]:
+    if workload.simulate_host:
+        return []
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": f"rings-config-{workload.name}",
+                "labels": _volcano_labels(workload),
+            },
+            "data": {"hccl.json": '{"status":"initializing"}'},
+        }
+    ]
+
+
+def _volcano_job(workload: Workload) -> dict[str, Any]:
+    plugins: dict[str, list[str]] = {"env": [], "svc": ["--publish-not-ready-addresses=true"]}
+    if workload.nodes > 1:
+        plugins["ssh"] = []
+    task = {
+        "name": _TASK,
+        "replicas": workload.nodes,
+        "template": {
+            "metadata": {"labels": _volcano_labels(workload)},
+            "spec": _volcano_pod(workload),
+        },
+    }
+    return {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": workload.name, "labels": _volcano_labels(workload)},
+        "spec": {
+            "minAvailable": workload.nodes,
+            "schedulerName": "volcano",
+            "queue": "default",
+            "plugins": plugins,
+            # If one node is lost, the others would wait for it.
+            "policies": [
+                {"event": "PodFailed", "action": "AbortJob"},
+                {"event": "PodEvicted", "action": "RestartJob"},
+            ],
+            "tasks": [task],
+        },
+    }
+
+
+def _volcano_pod(workload: Workload) -> dict[str, Any]:
+    environment = rendezvous_variables(
+        workload, master=f"{workload.name}-{_TASK}-0.{workload.name}", index=_VOLCANO_INDEX
+    )
+    if workload.ascend:
+        chosen = {"fieldPath": f"metadata.annotations['{workload.chip.resource}']"}
+        environment.append({"name": VISIBLE_TO_RUNTIME, "valueFrom": {"fieldRef": chosen}})
+    selector = {"kubernetes.io/arch": workload.target.docker_arch}
+    if not workload.simulate_host:
+        selector = {"host-arch": _HOST_ARCH[workload.target.docker_arch]}
+        if accelerator := workload.chip.accelerator(len(workload.cards)):
+            selector["accelerator-type"] = accelerator
+    pod = pod_spec(workload, environment=environment, architecture=selector)
+    if not workload.simulate_host:
+        table = {"name": f"rings-config-{workload.name}"}
+        pod["volumes"].append({"name": "rank-table", "configMap": table})
+        mount = {"name": "rank-table", "mountPath": RANK_TABLE, "readOnly": True}
+        pod["containers"][0]["volumeMounts"].append(mount)
+    return pod
