@@ -236,7 +236,7 @@ def _image(
         contexts={**contexts, **own},
         arguments={**names, **arguments, **({SIMULATED: "true"} if simulate else {})},
         labels={**labels, **image_labels(target)},
-        anew=assembly.options.force,
+        no_cache=assembly.options.force,
     )
 
 

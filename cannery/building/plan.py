@@ -220,13 +220,13 @@ def to_json(plan: Plan, needs: Mapping[str, Any]) -> str:
             for each in plan.shared
         ],
         "shard": plan.shard,
-        "elsewhere": [*plan.other_shards],
+        "other_shards": [*plan.other_shards],
         "needs": dict(needs),
     }
     if plan.change:
         found["change"] = {
             "component": plan.change.component,
-            "anew": {name: [*layers] for name, layers in plan.change.rebuilt.items()},
-            "stays": {name: [*layers] for name, layers in plan.change.kept.items()},
+            "rebuilt": {name: [*layers] for name, layers in plan.change.rebuilt.items()},
+            "kept": {name: [*layers] for name, layers in plan.change.kept.items()},
         }
     return json_text(found)

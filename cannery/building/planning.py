@@ -32,7 +32,7 @@ from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
 from cannery.registry.client import Repository
-from cannery.registry.http import PATIENCE, RegistryError
+from cannery.registry.http import RETRIES, RegistryError
 from cannery.registry.oci import Descriptor, Document, manifest_contents
 from cannery.verify.devices import device_kinds
 
@@ -276,7 +276,7 @@ def _published(target: Target, key: str, options: BuildOptions, name: str) -> st
     return f"{repository.at(tag)} is {'up to date' if found == key else 'out of date'}"
 
 
-_BRIEF = replace(PATIENCE, tries=4)
+_BRIEF = replace(RETRIES, tries=4)
 """Retries of a question that somebody waits for: about two seconds if nobody answers."""
 
 
@@ -290,7 +290,7 @@ def published_repository(name: str, ca: Path | None) -> Repository:
     if place.version:
         what = f"{name!r} has a tag or a digest, and every target has a tag of its own."
         raise UsageError(Problem(what=what, fix=f"Write {place.registry}/{place.repository}."))
-    return Repository(place.registry, place.repository, ca=ca, patience=_BRIEF)
+    return Repository(place.registry, place.repository, ca=ca, retries=_BRIEF)
 
 
 def published_key(repository: Repository, tag: str, platform: str) -> str | None:

@@ -22,7 +22,7 @@ from cannery.common import console
 from cannery.common.errors import CanneryError, raise_all
 from cannery.common.option import OptionSet, Shard, flag, option, parse_shard
 from cannery.common.references import image_tag
-from cannery.fetch.fetching import download_missing, lacking, plan_downloads
+from cannery.fetch.fetching import download_missing, missing_needs, plan_downloads
 from cannery.fetch.needs import Lacks, Need, screen
 from cannery.image.bake_file import check_caches
 from cannery.matrix.project import Project, select
@@ -137,7 +137,7 @@ def _prepare(
     shown = read(ShownOptions, given, project)
     builds = not (shown.plan or shown.print)
     transfer = read(TransferOptions, given, project)
-    needs = lacking(project, selection.targets, options, transfer)
+    needs = missing_needs(project, selection.targets, options, transfer)
     needs_text = partial(screen, needs, options.artifacts, _command_line(given))
     download = download_missing if builds else plan_downloads
     provided = download(project, selection.targets, options, transfer)

@@ -14,7 +14,7 @@ from cannery.cli.common import existing, read, selected
 from cannery.common import console
 from cannery.common.errors import ArtifactError
 from cannery.common.option import OptionSet, option
-from cannery.fetch.fetching import download_missing, lacking
+from cannery.fetch.fetching import download_missing, missing_needs
 from cannery.fetch.needs import Lacks, screen
 from cannery.matrix.project import Project
 from cannery.options import (
@@ -74,7 +74,7 @@ def run(given: Given, project: Project) -> int:
     provided = download_missing(project, targets, building, transfer)
     if any(isinstance(p, Lacks) for error in provided.failures.values() for p in error.problems):
         command = shlex.join(["python", "build.py", "bundle", *(t.id for t in targets)])
-        needs = lacking(project, targets, building, transfer)
+        needs = missing_needs(project, targets, building, transfer)
         raise ArtifactError(screen(needs, options.artifacts, f"{command} --out {options.out}"))
     building = replace(building, artifacts=provided.folder)
     digest = make_bundle(project, replace(selection, provided=provided), building, options.out)

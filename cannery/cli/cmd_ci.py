@@ -92,15 +92,15 @@ def run(given: Given, project: Project) -> int:
 
 def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> tuple[Job, ...]:
     """The jobs that build those of ``targets`` that have changed and can be built."""
-    lacking = {target.id: _lacking(target, options) for target in targets}
+    missing = {target.id: _missing(target, options) for target in targets}
     # Of targets of one kind the first is taken, which had better be one that can be built.
-    ordered = sorted(targets, key=lambda target: bool(lacking[target.id]))
+    ordered = sorted(targets, key=lambda target: bool(missing[target.id]))
     affected_targets = _affected(project, ordered, options)
     chosen = []
     for target in targets:
         why = affected_targets.get(target.id)
-        if why and lacking[target.id]:
-            console.say(f"{target.id}: left out: {lacking[target.id]}")
+        if why and missing[target.id]:
+            console.say(f"{target.id}: left out: {missing[target.id]}")
         elif why:
             console.say(f"{target.id}: {why}")
             chosen.append(target)
@@ -137,7 +137,7 @@ def _stand_in(target: Target) -> str:
         return str(error)
 
 
-def _lacking(target: Target, options: CiOptions) -> str:
+def _missing(target: Target, options: CiOptions) -> str:
     """Why ``target`` cannot be built with what the runners have; empty if it can."""
     if options.simulate:
         try:

@@ -17,7 +17,7 @@ from cannery.matrix.project import Project
 from cannery.options import ARTIFACTS, REGISTRY, REGISTRY_CA, SIMULATE, RequiredTargetOptions
 from cannery.publish.policy import load
 from cannery.publish.push import Push
-from cannery.publish.pushable import PushOptions
+from cannery.publish.push_checks import PushOptions
 from cannery.registry.client import Repository
 
 PUSH_EXCEPTIONS = ("simulated", "unverified", "differs")

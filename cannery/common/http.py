@@ -127,8 +127,8 @@ class RetryPolicy:
 class RetryState:
     """Counts the requests for one thing, and says how long to wait before the next."""
 
-    def __init__(self, patience: RetryPolicy) -> None:
-        self.patience = patience
+    def __init__(self, policy: RetryPolicy) -> None:
+        self.policy = policy
         self.count = 0
         self._in_a_row = 0
 
@@ -140,13 +140,13 @@ class RetryState:
         """
         self.count += 1
         self._in_a_row = 0 if progress else self._in_a_row + 1
-        patience = self.patience
-        if self._in_a_row >= patience.tries or self.count >= patience.all_tries:
+        policy = self.policy
+        if self._in_a_row >= policy.tries or self.count >= policy.all_tries:
             return None
         if asked > LONGEST_WAIT:
             return None
-        doubled: float = patience.pause * 2 ** max(0, self._in_a_row - 1)
-        return max(asked, min(doubled, patience.longest))
+        doubled: float = policy.pause * 2 ** max(0, self._in_a_row - 1)
+        return max(asked, min(doubled, policy.longest))
 
 
 def retry_after(response: requests.Response) -> float:

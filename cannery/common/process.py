@@ -26,7 +26,7 @@ _stopping: list[bool] = []
 _SECONDS = 0.2
 """The maximum delay until a signal is handled."""
 
-_PATIENCE = 10.0
+_NOTICE_AFTER = 10.0
 """Seconds without news after which users believe that nothing happens any more."""
 
 
@@ -78,7 +78,7 @@ def run(
                 output, _ = process.communicate(timeout=_SECONDS)
                 break
             except subprocess.TimeoutExpired:
-                if waiting and time.monotonic() - reported >= _PATIENCE:
+                if waiting and time.monotonic() - reported >= _NOTICE_AFTER:
                     waiting()
                     reported = time.monotonic()
     return process.returncode, output or ""

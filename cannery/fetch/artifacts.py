@@ -155,9 +155,9 @@ def advice(target: Target, folder: Path, *, simulated: bool) -> Problem:
 
 def _simulation(target: Target, folder: Path) -> str:
     """Whether the image can be simulated with what is in ``folder``, or what that needs too."""
-    if lacking := [*missing_files(target, folder, simulate=True)]:
-        listed = some_of(lacking, len(lacking))
-        return f"A simulated image (--simulate) needs {len(lacking)} of them too: {listed}."
+    if missing := [*missing_files(target, folder, simulate=True)]:
+        listed = some_of(missing, len(missing))
+        return f"A simulated image (--simulate) needs {len(missing)} of them too: {listed}."
     return "To try the image without these files, on the software device, add --simulate."
 
 

@@ -43,7 +43,7 @@ class Fetcher:
     client: Client
     terms: Terms
     servers: Sequence[Address] = ()
-    patience: RetryPolicy = field(default_factory=RetryPolicy)
+    retries: RetryPolicy = field(default_factory=RetryPolicy)
     window: float = 60.0
     screen: Screen = field(default_factory=Screen)
     stop: Event = field(default_factory=Event)
@@ -136,7 +136,7 @@ class Fetcher:
                 partial=self.store.partial(key),
                 size=file.size,
                 is_pinned=bool(file.sha256),
-                patience=self.patience,
+                retries=self.retries,
                 window=self.window,
                 stop=self.stop,
                 arrived=bar,

@@ -128,7 +128,7 @@ def plan_downloads(
     return Downloads(folder=options.artifacts, downloads=downloads)
 
 
-def lacking(
+def missing_needs(
     project: Project, targets: Iterable[Target], options: BuildOptions, transfer: TransferOptions
 ) -> list[Need]:
     """What real builds of ``targets`` need; nothing if CANN is of an image, or simulated."""
@@ -180,18 +180,18 @@ def _failure(
     Those that are ``refused`` do not count, even if they are there.
     """
     needed = needed_files(target, simulate=options.simulate, with_cann=options.with_cann)
-    lacking = {
+    missing = {
         component: file
         for component, file in needed.items()
         if not (folder / file.name).is_file() or (component in CANN and file.name in refused)
     }
     problems = [
         problem
-        for file in lacking.values()
+        for file in missing.values()
         if file.name in failed
         for problem in failed[file.name].problems
     ]
-    others = {n: file for n, file in lacking.items() if file.name not in failed}
+    others = {n: file for n, file in missing.items() if file.name not in failed}
     try:
         check_artifacts(target, options.artifacts, others, simulated=options.simulate)
     except ArtifactError as error:

@@ -189,36 +189,36 @@ def screen(needs: Iterable[Need], folder: Path, command: str, listed: Collection
     ``command`` is what to run then, without the options for downloads. ``listed`` are the names
     of files that the reader sees elsewhere; if these are all, the screen names none.
     """
-    lacking = [each for each in needs if each.supply is not Supply.HERE]
-    if not lacking:
+    missing = [each for each in needs if each.supply is not Supply.HERE]
+    if not missing:
         return ""
-    with_files = not {each.file.name for each in lacking} <= {*listed}
-    first = [each for each in lacking if each.supply is Supply.FIRST_USE]
-    by_hand = [each for each in lacking if each.supply is Supply.BY_HAND]
-    licences = {each.file.eula: None for each in lacking if each.file.eula and each not in by_hand}
-    facts = [("from", each) for each in {need.file.origin: None for need in lacking} if with_files]
+    with_files = not {each.file.name for each in missing} <= {*listed}
+    first = [each for each in missing if each.supply is Supply.FIRST_USE]
+    by_hand = [each for each in missing if each.supply is Supply.BY_HAND]
+    licences = {each.file.eula: None for each in missing if each.file.eula and each not in by_hand}
+    facts = [("from", each) for each in {need.file.origin: None for need in missing} if with_files]
     facts += [("licence", f"{each} (read it; NAME is who accepts it)") for each in licences]
     if first:
         what = f"of {counted(len(first), 'file')} nobody publishes it: --trust-first-use writes"
         facts.append(("sha256", f"{what} that of the first download into cannery/data, for review"))
     if by_hand:
         facts.append(("by hand", f"put {counted(len(by_hand), 'file')} into {folder} yourself"))
-    options = download_options(lacking)
+    options = download_options(missing)
     facts += [("disk", _DISK), ("time", _TIME), ("command", command + options)]
-    head = f"{counted(len(lacking), 'file')} missing for a real build:"
-    lines = [*(_table(lacking) if with_files else []), "", *columns(facts)]
+    head = f"{counted(len(missing), 'file')} missing for a real build:"
+    lines = [*(_table(missing) if with_files else []), "", *columns(facts)]
     return "\n".join([head, *(f"  {line}".rstrip() for line in lines)])
 
 
-def _table(lacking: Sequence[Need]) -> list[str]:
+def _table(missing: Sequence[Need]) -> list[str]:
     rows = [("file", "size", "sha256", "how")]
-    for each in lacking[:_LISTED]:
+    for each in missing[:_LISTED]:
         file = each.file
         size = size_text(file.size) if file.size else _UNKNOWN
         hashed = "known" if file.has_hash else _UNKNOWN
         rows.append((file.name, size, hashed, str(each.supply)))
     lines = ["", *columns(rows)]
-    if (more := len(lacking) - _LISTED) > 0:
+    if (more := len(missing) - _LISTED) > 0:
         lines.append(f"and {more:,} more: 'build.py list --format json' has all")
     return lines
 

@@ -54,7 +54,7 @@ class Transfer:
     partial: Path
     size: int
     is_pinned: bool
-    patience: RetryPolicy
+    retries: RetryPolicy
     stop: Event
     window: float = 60.0
     arrived: Callable[[int, int], None] = lambda _there, _all: None
@@ -68,7 +68,7 @@ class Transfer:
             TransferError: the server does not deliver it.
             FileError: the disk is full, or the file cannot be written.
         """
-        tries = RetryState(self.patience)
+        tries = RetryState(self.retries)
         while True:
             before = self._there
             try:

@@ -42,8 +42,8 @@ class ImageBuild:
 
     ``tag`` is its tag in caches, ``related_tags`` are those of targets that share layers with it.
     ``contexts`` maps the names of build contexts to folders or other values that buildx accepts.
-    ``text`` replaces the text of ``dockerfile`` if it is not empty, and ``anew`` leaves the cache
-    unread.
+    ``text`` replaces the text of ``dockerfile`` if it is not empty, and ``no_cache`` builds every
+    step again.
     """
 
     id: str
@@ -56,7 +56,7 @@ class ImageBuild:
     arguments: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
-    anew: bool = False
+    no_cache: bool = False
 
 
 def bake_names(ids: Iterable[str]) -> dict[str, str]:
@@ -149,7 +149,7 @@ def _common(build: ImageBuild) -> dict[str, Any]:
         "args": dict(build.arguments),
         "platforms": [build.platform],
         "attest": ["type=provenance,disabled=true"],
-        **({"no-cache": True} if build.anew else {}),
+        **({"no-cache": True} if build.no_cache else {}),
     }
 
 

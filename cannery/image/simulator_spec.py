@@ -22,7 +22,7 @@ SYMBOLS = SIMULATOR / "ascend_sim" / "cann_symbols.json"
 them."""
 
 
-def lacking(cann: CannVersion) -> list[str]:
+def missing_symbols(cann: CannVersion) -> list[str]:
     """What a simulated CANN of this release does not offer, sorted."""
     return sorted(line for first in later(cann) for line in firsts()[first])
 
@@ -82,7 +82,7 @@ def package_spec(target: Target) -> dict[str, Any]:
         "arch": target.machine,
         "cann": target.cann.version,
         "layout": str(target.cann.layout),
-        "lacks": lacking(_public(target)),
+        "lacks": missing_symbols(_public(target)),
         "packages": packages,
         "apex": {"file": files["apex"].name} if "apex" in files else None,
         "driver": {

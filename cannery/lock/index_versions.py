@@ -62,12 +62,12 @@ def ask(questions: Iterable[Question], source: PackageIndex) -> dict[Question, f
         raise EngineError(_with_one_fix(chain.from_iterable(found))) from None
     results = dict(zip(asked, (each.result() for each in given), strict=True))
     there = {each.package for each, (versions, _) in results.items() if versions}
-    lacking = {q.package: said for q, (_, said) in results.items() if q.package not in there}
-    if lacking:
+    missing = {q.package: said for q, (_, said) in results.items() if q.package not in there}
+    if missing:
         fix = "Check --index-url and 'pip config list'."
         lines = [
             f"the package index does not have {package}. pip says:\n{said}\n"
-            for package, said in lacking.items()
+            for package, said in missing.items()
         ]
         raise EngineError(Problem(what="".join(lines), fix=fix))
     return {each: versions for each, (versions, _) in results.items()}

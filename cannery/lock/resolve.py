@@ -29,7 +29,7 @@ from cannery.lock.requirements import (
     wheel_platform,
 )
 from cannery.lock.uv import Job, UnsolvedError, compiled, stated_metadata
-from cannery.lock.wants import Metadata
+from cannery.lock.wheel_requirements import Metadata
 from cannery.matrix.files import FACTS
 from cannery.matrix.project import Project
 

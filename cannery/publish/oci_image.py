@@ -40,7 +40,7 @@ from cannery.publish.provenance import (
     statement,
     subject_name,
 )
-from cannery.publish.pushable import Candidate
+from cannery.publish.push_checks import Candidate
 from cannery.publish.sbom import spdx
 from cannery.publish.transaction import ImagePush, PushedImage
 from cannery.registry.client import Repository

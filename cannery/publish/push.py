@@ -24,7 +24,7 @@ from cannery.publish import cosign
 from cannery.publish.oci_image import PackedImage, image_push, pack_image, platform_indexes
 from cannery.publish.policy import Publishing
 from cannery.publish.provenance import PREDICATE, SLSA, SPDX
-from cannery.publish.pushable import PushOptions, candidates
+from cannery.publish.push_checks import PushOptions, candidates
 from cannery.publish.transaction import PushedImage, PushHooks, Transaction, content_of, images_in
 from cannery.registry.client import Repository
 from cannery.registry.image_archive import Blobs

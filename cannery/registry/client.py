@@ -19,7 +19,7 @@ from cannery.common.errors import ArtifactError, EngineError, Problem
 from cannery.common.http import LONGEST, RetryPolicy, in_time
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.common.references import is_tag, parse_reference
-from cannery.registry.http import PATIENCE, Http, RegistryError, explanation, storage_is_full
+from cannery.registry.http import RETRIES, Http, RegistryError, explanation, storage_is_full
 from cannery.registry.oci import MANIFESTS, Descriptor, Document, manifest_contents
 
 T = TypeVar("T")
@@ -42,12 +42,12 @@ class Repository:
     """One repository. Every method raises RegistryError if the registry refuses or fails."""
 
     def __init__(
-        self, host: str, name: str, *, ca: Path | None = None, patience: RetryPolicy = PATIENCE
+        self, host: str, name: str, *, ca: Path | None = None, retries: RetryPolicy = RETRIES
     ) -> None:
         self.host = host
         self.name = name
         self.ca = ca
-        self._http = Http(host, ca=ca, patience=patience)
+        self._http = Http(host, ca=ca, retries=retries)
 
     def __str__(self) -> str:
         return f"{self.host}/{self.name}"
@@ -239,10 +239,10 @@ class Repository:
         return RegistryError(problem, status=status)
 
 
-_BRIEF = replace(PATIENCE, tries=4)
+_BRIEF = replace(RETRIES, tries=4)
 """Retries of a registry that may be one of several: about two seconds if nobody answers."""
 
-_ONCE_MORE = replace(PATIENCE, tries=2)
+_ONCE_MORE = replace(RETRIES, tries=2)
 """Retries of a registry without which a build has a stand-in."""
 
 _FIX = "Check the reference, the network and the login; 'docker login HOST' stores one."
@@ -277,7 +277,7 @@ class Resolved:
 def resolved(reference: str, platform: str, ca: Path | None = None) -> Resolved:
     """The image that ``reference`` names now, and the one for ``platform`` in it."""
     place = parse_reference(reference)
-    repository = Repository(place.registry, place.repository, ca=ca, patience=_ONCE_MORE)
+    repository = Repository(place.registry, place.repository, ca=ca, retries=_ONCE_MORE)
     document = repository.manifest(place.version)
     if document is None:
         raise EngineError(Problem(what=f"{reference} does not exist.", fix=_FIX))
@@ -304,7 +304,7 @@ def _first(
     for reference in references:
         try:
             place = parse_reference(reference)
-            repository = Repository(place.registry, place.repository, ca=ca, patience=_BRIEF)
+            repository = Repository(place.registry, place.repository, ca=ca, retries=_BRIEF)
             document = repository.manifest(place.version)
             if document is None:
                 problems.append(Problem(what=f"{reference} does not exist.", fix=_FIX))

@@ -262,7 +262,7 @@ _SETTINGS = "Look into the settings of the registry and of what is in front of i
 _AGAIN = AGAIN - {requests.codes.server_error}
 """Of these, a registry whose disk is full answers 500, every time."""
 
-PATIENCE = RetryPolicy(tries=9, pause=0.25, longest=30.0)
+RETRIES = RetryPolicy(tries=9, pause=0.25, longest=30.0)
 """About a minute, unless the registry asks to wait."""
 
 _FIRST_TRIES = 6
@@ -278,10 +278,10 @@ class Http:
     """Requests to ``host``: HTTPS, or plain HTTP if it is this machine."""
 
     def __init__(
-        self, host: str, *, ca: Path | None = None, patience: RetryPolicy = PATIENCE
+        self, host: str, *, ca: Path | None = None, retries: RetryPolicy = RETRIES
     ) -> None:
         self.host = host
-        self._patience = patience
+        self._retries = retries
         self._base = ""
         self._has_answered = False
         self._auth = RegistryAuth(host, plain=lambda: self._base.startswith("http:"))
@@ -303,7 +303,7 @@ class Http:
 
     def with_retries(self, attempt: Callable[[], requests.Response]) -> requests.Response:
         """The response of ``attempt``, repeated where that may help; raises as ``request``."""
-        tries = RetryState(self._patience)
+        tries = RetryState(self._retries)
         while True:
             try:
                 response = attempt()

@@ -19,7 +19,7 @@ from cannery.compat import parse_compat
 from cannery.fetch.http import read_page
 from cannery.lock.index_versions import ask
 from cannery.lock.resolve import lock_build_requirements, lock_target
-from cannery.lock.wants import Metadata
+from cannery.lock.wheel_requirements import Metadata
 from cannery.matrix.files import FACTS
 from cannery.matrix.project import Project
 from cannery.matrix.text import YamlText

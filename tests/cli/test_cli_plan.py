@@ -45,8 +45,8 @@ def test_a_plan_for_programs(original: Checkout) -> None:
     assert actions == {TARGET: "build", NEEDS_A_FILE: "skip"}
     [name] = next(each["missing"] for each in plan["targets"] if each["id"] == NEEDS_A_FILE)
     assert name.startswith("cpython-3.8.18")
-    assert plan["change"]["anew"][TARGET] == ["wheels-torch", "wheels-torch-deps", "guard"]
-    assert "toolkit" in plan["change"]["stays"][TARGET]
+    assert plan["change"]["rebuilt"][TARGET] == ["wheels-torch", "wheels-torch-deps", "guard"]
+    assert "toolkit" in plan["change"]["kept"][TARGET]
 
 
 def test_a_named_target_without_its_files_fails_a_plan_too(original: Checkout) -> None:
@@ -90,7 +90,7 @@ def test_shards_are_the_selection(original: Checkout) -> None:
         assert plan["shard"] == f"{index}/3"
         found = [each["id"] for each in plan["targets"]]
         assert found
-        assert not {*found} & {*plan["elsewhere"]}
+        assert not {*found} & {*plan["other_shards"]}
         ids += found
     assert sorted(ids) == sorted(Project(root=original.root).matrix().targets)
 

@@ -21,7 +21,7 @@ import pytest
 
 from cannery.publish.policy import load
 from cannery.publish.push import Push
-from cannery.publish.pushable import PushOptions
+from cannery.publish.push_checks import PushOptions
 from cannery.publish.transaction import ImagePush, PushedImage
 from cannery.registry.client import Repository
 from cannery.registry.transfer import OciContent

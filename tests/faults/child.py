@@ -14,9 +14,9 @@ def _hurry() -> None:
     from cannery.registry import client, http
 
     http._TIMEOUT = (2.0, 2.0)
-    hurried = replace(http.PATIENCE, tries=3, pause=0.01)
+    hurried = replace(http.RETRIES, tries=3, pause=0.01)
     for each in (client.Repository, http.Http):
-        cast("Any", each.__init__).__kwdefaults__["patience"] = hurried
+        cast("Any", each.__init__).__kwdefaults__["retries"] = hurried
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import docker
 
 from tests.faults.site import MARK, Site
 
-_PATIENCE = 60.0
+_DEADLINE = 60.0
 """Seconds within which what a killed run has started must end by itself."""
 
 _checked: set[tuple[Path, int, int]] = set()
@@ -156,7 +156,7 @@ def processes(site: Site) -> list[str]:
 
 def orphans(site: Site) -> list[str]:
     """The processes of runs that do not end by themselves."""
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _DEADLINE
     while found := processes(site):
         if time.monotonic() > deadline:
             return found

@@ -46,7 +46,7 @@ def fetcher(root: Path, *, terms: Terms | None = None, ca: Path | None = None) -
         store=Store(root),
         client=_client(ca),
         terms=terms or Terms(accepted_by="Tester"),
-        patience=QUICK,
+        retries=QUICK,
         window=0.15,
     )
 

@@ -108,7 +108,7 @@ def test_an_interrupt_stops_a_fetch_and_keeps_what_has_arrived(
 ) -> None:
     failing(files, "503")
     own = fetcher(tmp_path)
-    own.patience = replace(QUICK, pause=5.0)
+    own.retries = replace(QUICK, pause=5.0)
     threading.Timer(0.1, own.stop.set).start()
     with pytest.raises(Stopped):
         own.fetch(a_file(CONTENT, [files.address("a/toolkit.run")]))

@@ -22,7 +22,7 @@ from cannery.publish.oci_image import PackedImage
 from cannery.publish.policy import Publishing
 from cannery.publish.provenance import Builder
 from cannery.publish.push import Push
-from cannery.publish.pushable import PushOptions
+from cannery.publish.push_checks import PushOptions
 from cannery.registry.client import Repository
 from tests.unit.archives import Saved, layer, pieces
 from tests.unit.matrices import Checkout

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from cannery.registry.client import Repository
-from cannery.registry.http import PATIENCE
+from cannery.registry.http import RETRIES
 
 from .goods import Push, image_push
 from .servers import PASSWORD, USER, Authority, Between, Server, between, make_authority, registry
 
-HURRIED = replace(PATIENCE, tries=3, pause=0.01)
+HURRIED = replace(RETRIES, tries=3, pause=0.01)
 """Gives up soon, because a test knows that nothing will come."""
 
 Login = Callable[..., None]
@@ -59,7 +59,7 @@ def line(server: Server, authority: Authority, login: Login, tmp_path: Path) -> 
 
 @pytest.fixture
 def repository(line: Between, authority: Authority) -> Repository:
-    return Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)
+    return Repository(line.host, "ascend", ca=authority.file, retries=HURRIED)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cannery.publish.transaction import ImagePush, PushedImage, PushHooks, Transaction
 from cannery.registry.client import Repository
-from cannery.registry.http import PATIENCE
+from cannery.registry.http import RETRIES
 from cannery.registry.image_archive import Blobs, opener
 from cannery.registry.oci import CONFIG, image_index, image_manifest
 from cannery.registry.records import RecordFile
@@ -126,7 +126,7 @@ class Push:
 def unmoved(push: Push, before: dict[str, str]) -> None:
     """Assert that nothing has changed that anybody could see."""
     push.repository = Repository(
-        push.repository.host, "ascend", ca=push.repository.ca, patience=PATIENCE
+        push.repository.host, "ascend", ca=push.repository.ca, retries=RETRIES
     )
     assert push.tags() == before
     assert push.recorded() == ["full-1.json"]

@@ -169,7 +169,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         server = stack.enter_context(registry(folder / "registry", login=True, password=password))
         line = stack.enter_context(between(server, authority, folder / "between"))
         _login(folder, line.host, secrets)
-        repository = Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)
+        repository = Repository(line.host, "ascend", ca=authority.file, retries=HURRIED)
         said = io.StringIO()
         docker = FakeBake(folder / "bin")
         world = make_world(folder, patch)

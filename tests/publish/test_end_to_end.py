@@ -21,7 +21,7 @@ import pytest
 
 from cannery.matrix.project import Project
 from cannery.registry.client import Repository
-from cannery.registry.http import PATIENCE
+from cannery.registry.http import RETRIES
 from cannery.registry.records import Record, read_records
 from cannery.verify.results import report_path
 from tests.engine.bases import allow_stand_ins
@@ -118,7 +118,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> Iter
 
 
 def _repository(site: Site, server: Server, name: str = "ascend") -> Repository:
-    return Repository(server.host, name, ca=site.ca, patience=PATIENCE)
+    return Repository(server.host, name, ca=site.ca, retries=RETRIES)
 
 
 @pytest.fixture(scope="module")

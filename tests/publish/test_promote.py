@@ -28,7 +28,7 @@ from .servers import Authority, Between, Fault, registry
 def other(tmp_path: Path, authority: Authority) -> Iterator[Repository]:
     """A repository in another registry, which has TLS itself and wants no password."""
     with registry(tmp_path / "other", authority=authority) as server:
-        yield Repository(server.host, "team/ascend", ca=authority.file, patience=HURRIED)
+        yield Repository(server.host, "team/ascend", ca=authority.file, retries=HURRIED)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_by_digest_under_another_tag(
 def test_within_a_registry_nothing_is_sent_again(
     repository: Repository, line: Between, authority: Authority, pushed: tuple[Push, Record]
 ) -> None:
-    near = Repository(repository.host, "stable", ca=authority.file, patience=HURRIED)
+    near = Repository(repository.host, "stable", ca=authority.file, retries=HURRIED)
     line.seen.clear()
     promotion(repository, near, "full").run([pushed[1]])
     assert line.count("^PUT .*/blobs/") == 0

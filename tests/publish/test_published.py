@@ -121,14 +121,14 @@ def test_credentials_are_those_of_docker_login(
 ) -> None:
     put_image(repository, KEY, "full")
     login("elsewhere.example.com")
-    stranger = Repository(line.host, "ascend", ca=repository.ca, patience=HURRIED)
+    stranger = Repository(line.host, "ascend", ca=repository.ca, retries=HURRIED)
     with pytest.raises(RegistryError, match="docker has stored none for it") as caught:
         published_key(stranger, "full", ARM)
     assert caught.value.status == 401
 
 
 def test_a_registry_that_does_not_answer() -> None:
-    repository = Repository(f"127.0.0.1:{free_port()}", "ascend", patience=HURRIED)
+    repository = Repository(f"127.0.0.1:{free_port()}", "ascend", retries=HURRIED)
     with pytest.raises(
         RegistryError, match=r"cannot be reached or breaks off: .*refused"
     ) as caught:
@@ -137,7 +137,7 @@ def test_a_registry_that_does_not_answer() -> None:
 
 
 def test_a_certificate_that_is_not_trusted(repository: Repository, line: Between) -> None:
-    stranger = Repository(line.host, "ascend", patience=HURRIED)
+    stranger = Repository(line.host, "ascend", retries=HURRIED)
     with pytest.raises(RegistryError, match=r"the certificate of .* is not trusted: .* --ca FILE"):
         published_key(stranger, "full", ARM)
 
@@ -156,7 +156,7 @@ def test_a_certificate_for_another_name(tmp_path: Path, authority: Authority) ->
     """The message does not offer --ca, which would not help."""
     elsewhere = Elsewhere(ca=authority.ca, file=authority.file)
     with registry(tmp_path / "other", authority=elsewhere) as server:
-        stranger = Repository(server.host, "ascend", ca=authority.file, patience=HURRIED)
+        stranger = Repository(server.host, "ascend", ca=authority.file, retries=HURRIED)
         with pytest.raises(RegistryError, match=r"is not trusted: .*not valid for") as caught:
             published_key(stranger, "full", ARM)
         assert "needs a valid certificate for this name" in str(caught.value)

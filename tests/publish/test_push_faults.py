@@ -211,7 +211,7 @@ def test_wrong_credentials(
     push: Push, before: dict[str, str], login: Login, line: Between, tmp_path: Path, user: str
 ) -> None:
     login("elsewhere.example.com" if not user else line.host, user, "wrong")
-    stranger = Repository(line.host, "ascend", ca=push.repository.ca, patience=HURRIED)
+    stranger = Repository(line.host, "ascend", ca=push.repository.ca, retries=HURRIED)
     line.seen.clear()
     said = "rejects the login" if user else "docker has stored none for it"
     with pytest.raises(RegistryError, match=said) as caught:
@@ -224,7 +224,7 @@ def test_wrong_credentials(
 
 
 def test_a_registry_that_is_not_trusted(push: Push, before: dict[str, str], tmp_path: Path) -> None:
-    strange = Repository(push.repository.host, "ascend", patience=HURRIED)
+    strange = Repository(push.repository.host, "ascend", retries=HURRIED)
     with pytest.raises(RegistryError, match=r"is not trusted: .* --ca FILE"):
         Push(strange, push.releases)(image_push(tmp_path, version="2"))
     unmoved(push, before)
@@ -249,7 +249,7 @@ def test_the_registry_s_disk_is_full(
         between(full, authority, tmp_path / "b") as line,
     ):
         login(line.host)
-        repository = Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)
+        repository = Repository(line.host, "ascend", ca=authority.file, retries=HURRIED)
         push = Push(repository, tmp_path / "releases")
         push(image_push(tmp_path, version="1"))
         before = push.tags()
@@ -270,7 +270,7 @@ def test_a_registry_that_deletes_nothing(
         between(rigid, authority, tmp_path / "b") as line,
     ):
         login(line.host)
-        repository = Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)
+        repository = Repository(line.host, "ascend", ca=authority.file, retries=HURRIED)
         push = Push(repository, tmp_path / "releases")
         push(image_push(tmp_path, version="1"))
         before = push.tags()

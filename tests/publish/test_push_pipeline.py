@@ -154,7 +154,7 @@ def test_a_push_to_a_second_registry_has_a_record_of_its_own(
         between(server, authority, tmp_path / "line") as line,
     ):
         login(line.host)
-        place.repository = Repository(line.host, "ascend", ca=authority.file, patience=HURRIED)
+        place.repository = Repository(line.host, "ascend", ca=authority.file, retries=HURRIED)
         [there] = place.push()
         place.commit()
         written = read_records(place.releases)

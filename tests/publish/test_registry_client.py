@@ -81,13 +81,13 @@ def test_a_great_many_tags(repository: Repository, server: Server) -> None:
 def test_a_registry_of_this_machine_without_tls(tmp_path: Path, login: Login) -> None:
     with registry(tmp_path / "plain", login=True) as server:
         login(server.host)
-        repository = Repository(server.host, "ascend", patience=HURRIED)
+        repository = Repository(server.host, "ascend", retries=HURRIED)
         put_image(repository, "one")
         assert repository.tags() == ["one"]
 
 
 def test_the_password_goes_to_no_other_place(line: Between, authority: Authority) -> None:
-    http = Http(line.host, ca=authority.file, patience=HURRIED)
+    http = Http(line.host, ca=authority.file, retries=HURRIED)
     assert http.request("GET", "/v2/").status_code == 200
     seen: dict[str, str] = {}
 
@@ -108,7 +108,7 @@ def test_a_registry_that_speaks_no_tls_is_taken_on_this_machine_only(
 ) -> None:
     monkeypatch.setattr("cannery.registry.http.is_loopback", lambda _: False)
     with pytest.raises(RegistryError, match="has no TLS"):
-        Repository(server.host, "ascend", patience=HURRIED).tags()
+        Repository(server.host, "ascend", retries=HURRIED).tags()
 
 
 def test_certificates_of_the_engine_are_believed(
@@ -118,7 +118,7 @@ def test_certificates_of_the_engine_are_believed(
     folder.mkdir(parents=True)
     (folder / "ca.crt").write_bytes(authority.file.read_bytes())
     monkeypatch.setattr("cannery.registry.http._CERTIFICATES", tmp_path / "certs.d")
-    assert Repository(line.host, "ascend", patience=HURRIED).tags() == []
+    assert Repository(line.host, "ascend", retries=HURRIED).tags() == []
 
 
 def test_a_file_without_certificates(tmp_path: Path) -> None:

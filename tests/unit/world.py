@@ -26,7 +26,7 @@ from cannery.engine.images import LocalImage
 from cannery.image.bake_file import ImageBuild
 from cannery.image.render import Renderer
 from cannery.options import BuildOptions
-from cannery.publish import pushable
+from cannery.publish import push_checks
 from cannery.verify import devices
 from cannery.verify.image_checks import checks_digest
 from cannery.verify.run_checks import ImageChecks, Subject
@@ -166,9 +166,9 @@ def make_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 def stand_in(found: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let ``found`` be the engine, buildx and the checks from now on."""
-    for module in (planning, assembly, pushable):
+    for module in (planning, assembly, push_checks):
         monkeypatch.setattr(module, "local_images", found.local_images)
-    monkeypatch.setattr(pushable, "stand_ins", found.stand_ins)
+    monkeypatch.setattr(push_checks, "stand_ins", found.stand_ins)
     monkeypatch.setattr(engine, "tag_image", found.tag_image)
     monkeypatch.setattr(containers, "remove_abandoned", lambda: None)
     monkeypatch.setattr(base, "pull", lambda *_: None)

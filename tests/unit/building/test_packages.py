@@ -191,4 +191,4 @@ def test_a_forced_build_reads_no_cache(
 
     monkeypatch.setattr(running, "bake", bake)
     apt.world.run(["full"], force=force)
-    assert [build.anew for build in given] == [force]
+    assert [build.no_cache for build in given] == [force]

@@ -84,8 +84,8 @@ def test_the_json() -> None:
     assert found["shared"] == [
         {"layer": "toolkit", "identity": identities["toolkit"], "targets": ["one", "two-is-long"]}
     ]
-    assert found["change"]["anew"] == {"one": ["wheels-torch"]}
-    assert (found["shard"], found["elsewhere"]) == ("1/2", ["six"])
+    assert found["change"]["rebuilt"] == {"one": ["wheels-torch"]}
+    assert (found["shard"], found["other_shards"]) == ("1/2", ["six"])
 
 
 def test_an_empty_plan() -> None:

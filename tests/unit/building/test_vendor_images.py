@@ -18,7 +18,7 @@ from cannery.common.errors import ArtifactError, CanneryError, EngineError, Publ
 from cannery.fetch.fetching import Downloads
 from cannery.image.bake_file import ImageBuild
 from cannery.image.vendor_image import LABEL, VendorFacts
-from cannery.publish.pushable import PushOptions, candidates
+from cannery.publish.push_checks import PushOptions, candidates
 from tests.unit.image.test_vendor_image import FACTS, IMAGE
 from tests.unit.world import World, make_world
 

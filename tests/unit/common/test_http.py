@@ -12,25 +12,25 @@ import requests
 from cannery.common.http import LONGEST_WAIT, RetryPolicy, RetryState, retry_after
 
 
-def pauses(patience: RetryPolicy, *progress: bool, asked: float = 0) -> list[float | None]:
-    tries = RetryState(patience)
+def pauses(retries: RetryPolicy, *progress: bool, asked: float = 0) -> list[float | None]:
+    tries = RetryState(retries)
     return [tries.pause(asked=asked, progress=each) for each in progress]
 
 
 def test_pauses_double_up_to_the_longest_and_end() -> None:
-    patience = RetryPolicy(tries=5, pause=1.0, longest=3.0)
-    assert pauses(patience, *[False] * 5) == [1.0, 2.0, 3.0, 3.0, None]
+    retries = RetryPolicy(tries=5, pause=1.0, longest=3.0)
+    assert pauses(retries, *[False] * 5) == [1.0, 2.0, 3.0, 3.0, None]
 
 
 def test_what_brings_something_begins_anew_but_not_for_ever() -> None:
-    patience = RetryPolicy(tries=2, all_tries=5, pause=1.0)
-    assert pauses(patience, False, True, False, True, True) == [1.0, 1.0, 1.0, 1.0, None]
+    retries = RetryPolicy(tries=2, all_tries=5, pause=1.0)
+    assert pauses(retries, False, True, False, True, True) == [1.0, 1.0, 1.0, 1.0, None]
 
 
 def test_a_server_that_asks_to_wait_is_obeyed_for_five_minutes_at_most() -> None:
-    patience = RetryPolicy(pause=1.0, longest=3.0)
-    assert pauses(patience, False, asked=LONGEST_WAIT) == [300.0]
-    assert pauses(patience, False, asked=LONGEST_WAIT + 1) == [None]
+    retries = RetryPolicy(pause=1.0, longest=3.0)
+    assert pauses(retries, False, asked=LONGEST_WAIT) == [300.0]
+    assert pauses(retries, False, asked=LONGEST_WAIT + 1) == [None]
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_where_it_runs_and_what_it_is_told(tmp_path: Path) -> None:
 
 
 def test_a_program_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_PATIENCE", 0.05)
+    monkeypatch.setattr(process, "_NOTICE_AFTER", 0.05)
     waited: list[int] = []
     program = "import time; print('a', flush=True); time.sleep(0.4); print('b')"
     argv = [sys.executable, "-c", program]

@@ -21,7 +21,7 @@ import trustme
 
 from cannery.common.errors import CanneryError, EngineError
 from cannery.registry.client import Repository
-from cannery.registry.http import PATIENCE, RegistryError
+from cannery.registry.http import RETRIES, RegistryError
 from cannery.registry.oci import MANIFEST, Descriptor, Document
 from tests.unit.http_servers import Handler, answering
 
@@ -30,7 +30,7 @@ BASIC = "Basic " + base64.b64encode(f"me:{PASSWORD}".encode()).decode()
 BLOB = b"a blob"
 DIGEST = "sha256:" + hashlib.sha256(BLOB).hexdigest()
 DESCRIPTOR = Descriptor(media_type="application/octet-stream", digest=DIGEST, size=len(BLOB))
-BRIEF = replace(PATIENCE, tries=2, pause=0.001)
+BRIEF = replace(RETRIES, tries=2, pause=0.001)
 
 Reply = tuple[int, bytes, dict[str, str]]
 
@@ -92,7 +92,7 @@ def log_in(folder: Path, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
 
 
 def repository(place: Place, ca: Path | None = None) -> Repository:
-    return Repository(place.url.rpartition("/")[2], "ascend", ca=ca, patience=BRIEF)
+    return Repository(place.url.rpartition("/")[2], "ascend", ca=ca, retries=BRIEF)
 
 
 def read(found: Repository) -> bytes:

@@ -18,7 +18,7 @@ from requests.exceptions import ConnectTimeout
 from cannery.common import http
 from cannery.common.errors import CanneryError
 from cannery.registry.client import Repository, is_index
-from cannery.registry.http import PATIENCE, RegistryError, UnreachableError
+from cannery.registry.http import RETRIES, RegistryError, UnreachableError
 from cannery.registry.oci import CONFIG, MANIFEST, Descriptor, Document, manifest_contents
 from tests.unit.http_servers import Handler, answering
 
@@ -38,7 +38,7 @@ ODD = {
     "a tag that is a path": b'{"tags": ["../../other/tags/a"]}',
 }
 WORDS = ("layers", "manifests", "token")
-BRIEF = replace(PATIENCE, tries=2, pause=0.001)
+BRIEF = replace(RETRIES, tries=2, pause=0.001)
 
 
 class Answers(Handler):
@@ -57,7 +57,7 @@ class Answers(Handler):
 @pytest.fixture
 def repository() -> Iterator[Repository]:
     with answering(Answers) as url:
-        yield Repository(url.rpartition("/")[2], "ascend", patience=BRIEF)
+        yield Repository(url.rpartition("/")[2], "ascend", retries=BRIEF)
 
 
 def sending(

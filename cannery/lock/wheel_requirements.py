@@ -55,8 +55,8 @@ class Metadata:
         """
         named = [wheel for wheel in parse_lock(text).wheels if wheel.groups]
         wheels = [each for each in named if each.file_names[0].endswith(".whl")]
-        lacking = [each for each in wheels if each.file_names[0] not in self._known]
-        if lacking and (why := self._ask(target, lacking)):
+        missing = [each for each in wheels if each.file_names[0] not in self._known]
+        if missing and (why := self._ask(target, missing)):
             console.say(f"{target.id}: the metadata of its wheels could not be read: {why}")
             return with_wants(text, _kept(named, before or ""))
         names = {each.name for each in named} | ({"torch"} if target.torch_wheel else set())

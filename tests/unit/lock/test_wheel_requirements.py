@@ -15,7 +15,7 @@ from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.lock import wants
 from cannery.lock.lock_file import contradictions, parse_lock, with_files
-from cannery.lock.wants import Metadata
+from cannery.lock.wheel_requirements import Metadata
 from tests.unit.applications import stacked_checkout
 from tests.unit.uv_standin import INDEX
 

@@ -13,8 +13,8 @@ import pytest
 
 from cannery.common.errors import EngineError, PublishError
 from cannery.deploy.run_spec import npu_device
-from cannery.publish import cosign, pushable
-from cannery.publish.pushable import Candidate, PushOptions, candidates
+from cannery.publish import cosign, push_checks
+from cannery.publish.push_checks import Candidate, PushOptions, candidates
 from cannery.verify import devices
 from tests.unit.world import BOTH, World, make_world
 
@@ -31,7 +31,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     found = make_world(tmp_path, monkeypatch)
     found.run()
     # No test asks a server beyond this machine.
-    monkeypatch.setattr(pushable, "is_index", lambda *_: True)
+    monkeypatch.setattr(push_checks, "is_index", lambda *_: True)
     (found.checkout.project.root / ".gitignore").write_text("/.cannery/\n", encoding="utf-8")
     git(found, "init", "--quiet")
     git(found, "add", "--all")
@@ -231,7 +231,7 @@ def test_a_release_needs_bases_with_the_digest_of_an_index(
             return False
         raise EngineError("nobody answers")
 
-    monkeypatch.setattr(pushable, "is_index", is_index)
+    monkeypatch.setattr(push_checks, "is_index", is_index)
     said = "\n".join(refused(world, BOTH, release=True))
     assert "base debian-11 (debian:11@sha256:" in said
     assert "has the digest of an image for one platform. Write the digest of the index" in said
