@@ -13,7 +13,7 @@ import pytest
 
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
-from cannery.lock import wants
+from cannery.lock import wheel_requirements
 from cannery.lock.lock_file import contradictions, parse_lock, with_files
 from cannery.lock.wheel_requirements import Metadata
 from tests.unit.applications import stacked_checkout
@@ -70,7 +70,7 @@ class Pip:
 @pytest.fixture
 def pip(monkeypatch: pytest.MonkeyPatch) -> Pip:
     own = Pip()
-    monkeypatch.setattr(wants, "run", own.run)
+    monkeypatch.setattr(wheel_requirements, "run", own.run)
     return own
 
 
