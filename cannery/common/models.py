@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
@@ -19,7 +19,6 @@ from pydantic import (
     PrivateAttr,
     TypeAdapter,
     ValidationError,
-    WithJsonSchema,
     model_validator,
 )
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
@@ -41,7 +40,6 @@ class Model(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
-        populate_by_name=True,
         str_strip_whitespace=True,
         str_min_length=1,
     )
@@ -78,15 +76,31 @@ def raise_mistakes(mistakes: Iterable[tuple[Steps, str, str]]) -> None:
 
 @dataclass(frozen=True)
 class Parsed:
-    """Marks a type whose values are texts in the file, of which ``parse`` makes the value.
+    """Marks a type whose values are of the type ``of`` in the file; ``parse`` makes the value.
 
-    ``parse`` raises ValueError with a sentence for people.
+    ``parse`` raises ValueError with a sentence for people. With ``info``, it also gets pydantic's
+    ValidationInfo, which has the context.
     """
 
-    parse: Callable[[str], Any]
+    parse: Callable[..., Any]
+    of: Any = str
+    info: bool = False
 
     def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self.parse, handler(str))
+        written = handler.generate_schema(self.of)
+        if self.info:
+            return core_schema.with_info_after_validator_function(self.parse, written)
+        return core_schema.no_info_after_validator_function(self.parse, written)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Marks a text that is one of ``names``."""
+
+    names: Collection[str]
+
+    def __get_pydantic_core_schema__(self, *_: Any) -> CoreSchema:
+        return core_schema.literal_schema([*self.names])
 
 
 def matching(pattern: str, message: str) -> AfterValidator:
@@ -101,10 +115,22 @@ def matching(pattern: str, message: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def schema_version(number: int) -> Any:
-    """The type of the key ``schema`` of a file."""
-    message = f"this version of cannery reads schema {number} only."
-    return Annotated[str, matching(str(number), message), WithJsonSchema({"const": number})]
+@dataclass(frozen=True)
+class SchemaVersion:
+    """Marks the text of the key ``schema`` of a file."""
+
+    number: int
+
+    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._check, handler(str))
+
+    def __get_pydantic_json_schema__(self, *_: Any) -> JsonSchemaValue:
+        return {"const": self.number}
+
+    def _check(self, text: str) -> str:
+        if text != str(self.number):
+            raise ValueError(f"this version of cannery reads schema {self.number} only.")
+        return text
 
 
 def _unique(texts: tuple[T, ...]) -> tuple[T, ...]:

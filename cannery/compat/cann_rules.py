@@ -161,14 +161,12 @@ def nnal_abis(subject: Subject) -> tuple[list[CxxAbi], list[CxxAbi]]:
     of_torch = [
         row
         for row in subject.compat.abis
-        if row.when.torch is not None
+        if row.torch is not None
         and subject.torch is not None
-        and row.when.torch.contains(subject.torch, prereleases=True)
+        and row.torch.contains(subject.torch, prereleases=True)
     ]
     of_images = [
-        row
-        for row in subject.compat.abis
-        if row.when.cann is not None and subject.judged_as in row.when.cann
+        row for row in subject.compat.abis if row.cann is not None and subject.judged_as in row.cann
     ]
     return sorted(of_torch, key=lambda row: (row.rank, row.line)), of_images
 

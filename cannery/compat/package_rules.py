@@ -153,7 +153,7 @@ def judge_packages(subject: Subject) -> list[Finding]:
         for name in _names(row, subject.target):
             by_name.setdefault(name, []).append(row)
     for name, about in by_name.items():
-        rows = [row for row in about if holds(row.when, subject)]
+        rows = [row for row in about if holds(row, subject)]
         findings += _judge_package(subject, name, rows)
     return [*findings, *_judge_own_versions(subject), *_judge_mindspore(subject)]
 
@@ -234,7 +234,7 @@ def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator
             found = _package(
                 name, Verdict.FORBIDDEN, f"{_listed(asked)} is refused: {why}.", asked[0], same
             )
-            yield replace(found, fix=same[0].instead or _instead(subject, same[0].when))
+            yield replace(found, fix=same[0].instead or _instead(subject, same[0]))
         return
     bad = [finding for each in asked for finding in _out_of_bounds(name, each, asked, rows)]
     yield from bad
@@ -327,12 +327,12 @@ def _judge_pins(
 def _because(row: Package) -> str:
     """Who needs the bound, in the row's words: the same for all targets that it holds for."""
     reasons = []
-    if row.when.torch is not None:
-        reasons.append(f"torch {row.when.torch}")
-    if row.when.cann is not None:
-        reasons.append(f"CANN {row.when.cann}")
-    if row.when.requirement is not None:
-        reasons.append(str(row.when.requirement))
+    if row.torch is not None:
+        reasons.append(f"torch {row.torch}")
+    if row.cann is not None:
+        reasons.append(f"CANN {row.cann}")
+    if row.requirement is not None:
+        reasons.append(str(row.requirement))
     return f", which {' with '.join(reasons)} needs" if reasons else ""
 
 

@@ -310,11 +310,11 @@ def _key_of(row: KnownBad) -> str:
     """The key of a target that is to be changed."""
     if row.python_below:
         return "python"
-    return "torch" if row.when.usual_index or row.when.requirement else "torch_npu"
+    return "torch" if row.usual_index or row.requirement else "torch_npu"
 
 
 def _is_bad(subject: Subject, row: KnownBad) -> bool:
-    if not holds(row.when, subject):
+    if not holds(row, subject):
         return False
     return not row.python_below or Version(subject.target.python.version) < Version(
         row.python_below

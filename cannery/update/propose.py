@@ -72,7 +72,7 @@ def propose(
     entries.append((("targets",), (f"{name}:", *lines)))
     notes = [*choice.notes, f"torch, torch_npu, CANN and Python: {known.row.cited}"]
     if any(where == ("cann",) for where, _ in of_cann):
-        notes.append(f"requirements of CANN's Python parts: {compat.cann_python_by}")
+        notes.append(f"requirements of CANN's Python parts: {compat.cann_python.cited}")
     return Proposal(id=name, entries=tuple(entries), notes=tuple(notes))
 
 
@@ -227,7 +227,7 @@ class _Names:
         elif not self._is_usual("nnal", chip):
             lines += ["  nnal:", *(f"  {line}" for line in self._file("nnal"))]
         if not self.matrix.items("cann_layouts", self.layout, "requirements"):
-            lines += ["  requirements:", *(f"    - {name}" for name in self.compat.cann_python)]
+            lines += ["  requirements:", *(f"    - {name}" for name in self.compat.cann_python.requirements)]
         return tuple(lines)
 
     def _is_usual(self, component: str, chip: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
-from dataclasses import replace
 
 from packaging.version import Version
 
@@ -93,7 +92,7 @@ def removed(before: str, after: str) -> list[str]:
 def facts(*torch_npu: str) -> Compat:
     """compat.yaml with Huawei's rows for these versions only."""
     rows = [row for row in COMPAT.pairings if row.torch_npu in torch_npu and row.branch]
-    return replace(COMPAT, pairings=tuple(rows))
+    return COMPAT.model_copy(update={"pairings": tuple(rows)})
 
 
 def answers(package: str, versions: Collection[str], text: str = TEXT) -> Answers:

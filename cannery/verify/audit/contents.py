@@ -165,7 +165,7 @@ def _python_needs(found: ImageFacts, compat: Compat) -> Iterator[Result]:
     """The packages that CANN's own Python parts import."""
     if found.by_shell or not found.python:
         return
-    needed = [parse_requirement(text) for text in compat.cann_python]
+    needed = [parse_requirement(text) for text in compat.cann_python.requirements]
     missing = [each.name for each in needed if normal_name(each.name) not in found.versions]
     if missing:
         codes = {each.code for each in found.cann_programs.values()}
@@ -181,7 +181,7 @@ def _python_needs(found: ImageFacts, compat: Compat) -> Iterator[Result]:
             text=f"Python packages that CANN's own programs use are missing, {started[standing]}: "
             f"{', '.join(missing)}.",
             fix=f"pip install {' '.join(missing)}",
-            sources=(compat.cann_python_by, "cann-container-image#70"),
+            sources=(compat.cann_python.cited, "cann-container-image#70"),
         )
     else:
         text = "The Python packages that CANN's own programs use are installed."

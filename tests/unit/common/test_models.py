@@ -14,12 +14,12 @@ from cannery.common.errors import CanneryError, FileError
 from cannery.common.models import (
     Model,
     Parsed,
+    SchemaVersion,
     Unique,
     json_schema,
     parse_toml_as,
     parse_yaml,
     read_yaml,
-    schema_version,
 )
 from cannery.common.specifiers import specifiers
 
@@ -37,7 +37,7 @@ class Row(Model):
 class File(Model):
     """A file."""
 
-    schema_: schema_version(1) = Field("1", alias="schema")
+    schema_: Annotated[str, SchemaVersion(1)] = Field("1", alias="schema")
     text: str = ""
     rows: tuple[Row, ...] = ()
     named: dict[str, Row] = Field({})

@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import Any
 
 import pytest
+from cannery.compat.reader import compat_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cannery.common.errors import MatrixError, Problem
 from cannery.common.yaml_reader import Section, parse_yaml
-from cannery.compat.reader import compat_of
 from cannery.matrix.schema import matrix_of, parse_matrix
 from cannery.publish.policy import publishing_of
 from schemas.files import FOLDER

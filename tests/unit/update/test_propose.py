@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import yaml
 
@@ -47,7 +45,9 @@ def test_a_file_that_no_row_names_is_told(component: str) -> None:
     options = NewOptions(python="3.10", cann="9.1.0")
     with pytest.raises(MatrixError) as caught:
         own = MatrixText({"matrix.yaml": TEXT})
-        propose(options, replace(COMPAT, files=files), own, ARCHIVES, targets_of(TEXT))
+        propose(
+            options, COMPAT.model_copy(update={"files": files}), own, ARCHIVES, targets_of(TEXT)
+        )
     assert str(caught.value) == (
         f"no row of files in compat.yaml names the {component} file of CANN 9.1.0 for chip 910b. "
         "Add a row, or declare the release under cann: in matrix.yaml."

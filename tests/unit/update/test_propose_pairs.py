@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,8 +96,10 @@ def test_a_value_is_excluded_from_what_its_sibling_is(rules: str) -> None:
 def test_the_newest_of_each_series_of_cann_is_proposed() -> None:
     [row] = facts(NEW).pairings
     canns = ["9.1.0", "9.1.1", "9.2.0"]
-    rows = [replace(row, cann=CannVersion.parse(cann)) for cann in canns]
-    result = proposals(compat=replace(facts(OLD), pairings=(*facts(OLD).pairings, *rows)))
+    rows = [row.model_copy(update={"cann": CannVersion.parse(cann)}) for cann in canns]
+    result = proposals(
+        compat=facts(OLD).model_copy(update={"pairings": (*facts(OLD).pairings, *rows)})
+    )
     assert [each.what.partition(", as")[0].split()[-1] for each in result] == ["9.1.1", "9.2.0"]
 
 
@@ -106,8 +107,8 @@ def test_the_newest_of_each_series_of_cann_is_proposed() -> None:
 def test_a_torch_whose_maintenance_has_ended_is_left_out(today: str, count: int) -> None:
     # Maintenance of torch_npu for torch 2.8.0 ends on 2026-10-15.
     [row] = facts(OLD).pairings
-    newer = replace(row, cann=CannVersion.parse("9.1.0"), torch_npu="2.8.0.post9")
-    compat = replace(facts(OLD), pairings=(row, newer))
+    newer = row.model_copy(update={"cann": CannVersion.parse("9.1.0"), "torch_npu": "2.8.0.post9"})
+    compat = facts(OLD).model_copy(update={"pairings": (row, newer)})
     assert len(proposals(today=today, compat=compat)) == count
 
 
