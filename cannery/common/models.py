@@ -133,6 +133,9 @@ class SchemaVersion:
         return text
 
 
+Sha256 = Annotated[str, matching(r"[0-9a-f]{64}", "a sha256 has 64 digits, 0 to 9 and a to f.")]
+
+
 def _unique(texts: tuple[T, ...]) -> tuple[T, ...]:
     raise_mistakes(
         ((number,), f"{str(text)!r} is there twice.", "Keep one of them.")
@@ -292,7 +295,7 @@ def _message(error: ErrorDetails) -> tuple[str, str]:
         return f"there is no {value!r}.", did_you_mean(str(value), known)
     if kind == "value_error":
         return str(context["error"]).removesuffix(".") + ".", ""
-    return f"{error['msg'][:1].lower()}{error['msg'][1:]}.", ""
+    return error["msg"].replace("Input", repr(value), 1) + ".", ""
 
 
 def _map_at(data: Any, path: Steps) -> Map:

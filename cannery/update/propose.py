@@ -227,7 +227,8 @@ class _Names:
         elif not self._is_usual("nnal", chip):
             lines += ["  nnal:", *(f"  {line}" for line in self._file("nnal"))]
         if not self.matrix.items("cann_layouts", self.layout, "requirements"):
-            lines += ["  requirements:", *(f"    - {name}" for name in self.compat.cann_python.requirements)]
+            names = self.compat.cann_python.requirements
+            lines += ["  requirements:", *(f"    - {name}" for name in names)]
         return tuple(lines)
 
     def _is_usual(self, component: str, chip: str) -> bool:

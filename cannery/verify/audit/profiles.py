@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean
-from cannery.common.outside import whole_number
-from cannery.common.yaml_reader import Section, read_yaml
+from cannery.common.models import Model, SchemaVersion, Unique, read_yaml
 from cannery.verify.audit.found import ImageConfig, ImageFacts, User
 from cannery.verify.audit.result import Result, Standing
 
@@ -20,37 +23,49 @@ OWN_FILE = Path(__file__).with_name("profiles.yaml")
 _INITS = ("tini", "dumb-init", "docker-init", "catatonit")
 """Programs that only start the command that they are given."""
 
-_MAX_ID = 2**31
+Id = Annotated[int, Field(ge=0, lt=2**31)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class WantedUser:
-    """A user that must exist; -1 and "" stand for any."""
+class WantedUser(Model):
+    """A user that must exist."""
 
     name: str
-    uid: int
-    gid: int
-    folder: str
+    uid: Id | None = None
+    gid: Id | None = None
+    home: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Profile:
+class Profile(Model):
     """What a platform asks for.
 
-    ``environment``: CANN's variables in ENV; ``no_entrypoint``: an ENTRYPOINT that changes nothing;
-    ``run_as``: the user of the image; ``not_set``: variables that the platform sets.
+    ``environment``: CANN's variables in ENV; ``entrypoint`` none: an ENTRYPOINT that changes
+    nothing; ``run_as``: the user of the image; ``not_set``: variables that the platform sets.
     """
 
-    name: str
+    name: SkipJsonSchema[str] = Field("", alias=":name")  # the key, which :name cannot be
     about: str
-    source: str
-    environment: bool
-    no_entrypoint: bool
-    programs: tuple[str, ...]
-    users: tuple[WantedUser, ...]
-    run_as: str
-    ports: tuple[int, ...]
-    not_set: tuple[str, ...]
+    source: str = ""
+    environment: bool = False
+    entrypoint: Literal["any", "none"] = "any"
+    programs: Unique[str] = ()
+    users: tuple[WantedUser, ...] = ()
+    run_as: str = ""
+    ports: Unique[Annotated[int, Field(ge=0, lt=1 << 16)]] = ()
+    not_set: Unique[str] = ()
+
+
+class ProfilesFile(Model):
+    """Profiles: what platforms ask of images."""
+
+    schema_: Annotated[str, SchemaVersion(1)] = Field(alias="schema")
+    profiles: dict[str, Profile]
+
+    @field_validator("profiles")
+    @classmethod
+    def _named(cls, profiles: dict[str, Profile]) -> dict[str, Profile]:
+        return {
+            name: profile.model_copy(update={"name": name}) for name, profile in profiles.items()
+        }
 
 
 Profiles = Mapping[str, Profile]
@@ -61,9 +76,9 @@ def read_profiles(path: Path) -> Profiles:
 
     Raises:
         FileError: it cannot be read.
-        MatrixError: with every problem found, each with its line.
+        MatrixError: with every problem, each with its line.
     """
-    return read_yaml(path, path.name, profiles_of)
+    return read_yaml(ProfilesFile, path).profiles
 
 
 def own_profiles(path: Path) -> Profiles:
@@ -72,52 +87,6 @@ def own_profiles(path: Path) -> Profiles:
         return read_profiles(path)
     except MatrixError as error:
         raise UsageError(error.problems) from error
-
-
-def profiles_of(top: Section) -> Profiles:
-    """The profiles of the file ``top``; what is wrong becomes a problem."""
-    if top.text("schema") not in ("1", ""):
-        top.wrong("schema", "this version of cannery reads schema 1 only.")
-    section = top.section("profiles")
-    return {name: _profile(name, each) for name, each in section.sections()} if section else {}
-
-
-def _profile(name: str, section: Section) -> Profile:
-    about, source = section.text("about"), section.text("source", required=False)
-    entrypoint = section.choose("entrypoint", {"any": False, "none": True}, "choice", "any")
-    found = Profile(
-        name=name,
-        about=about,
-        source=source,
-        environment=section.flag("environment"),
-        no_entrypoint=bool(entrypoint),
-        programs=section.texts("programs"),
-        users=tuple(_user(each) for each in section.mappings("users", item="a user")),
-        run_as=section.text("run_as", required=False),
-        ports=tuple(filter(None, map(whole_number, section.texts("ports", _wrong_port)))),
-        not_set=section.texts("not_set"),
-    )
-    section.done()
-    return found
-
-
-def _user(section: Section) -> WantedUser:
-    name, numbers = section.text("name"), {}
-    for key in ("uid", "gid"):
-        text = section.text(key, required=False, default="-1")
-        if whole_number(text, _MAX_ID - 1) is None and key in section:
-            section.wrong(key, f"{text!r} is not a number of a {key}.", "Write it as in 1000.")
-            text = "-1"
-        numbers[key] = int(text)
-    home = section.text("home", required=False)
-    user = WantedUser(name=name, uid=numbers["uid"], gid=numbers["gid"], folder=home)
-    section.done()
-    return user
-
-
-def _wrong_port(text: str) -> str:
-    is_port = whole_number(text, (1 << 16) - 1)
-    return "" if is_port else f"{text!r} is not a port. Write it as in 8888."
 
 
 def select_profiles(names: Iterable[str], known: Profiles) -> tuple[Profile, ...]:
@@ -188,7 +157,7 @@ def _environment(profile: Profile, found: ImageFacts) -> Iterator[Result]:
 
 
 def _entrypoint(profile: Profile, config: ImageConfig) -> Iterator[Result]:
-    if not profile.no_entrypoint:
+    if profile.entrypoint == "any":
         return
     good = not config.entrypoint or posixpath.basename(config.entrypoint[0]) in _INITS
     good = good and all(word.startswith("-") for word in config.entrypoint[1:])
@@ -206,16 +175,16 @@ def _user_result(profile: Profile, wanted: WantedUser, users: Iterable[User]) ->
     if user is None:
         wrong.append(f"there is no user {wanted.name}")
     else:
-        if wanted.uid not in (-1, user.uid):
+        if wanted.uid not in (None, user.uid):
             wrong.append(f"the uid of {user.name} is {user.uid}, not {wanted.uid}")
-        if wanted.gid not in (-1, user.gid):
+        if wanted.gid not in (None, user.gid):
             wrong.append(f"the gid of {user.name} is {user.gid}, not {wanted.gid}")
-        if wanted.folder not in ("", user.folder):
-            wrong.append(f"the home of {user.name} is {user.folder}, not {wanted.folder}")
+        if wanted.home not in ("", user.folder):
+            wrong.append(f"the home of {user.name} is {user.folder}, not {wanted.home}")
     text = "; ".join(wrong) or f"there is the user {wanted.name}"
-    options = f" --uid {wanted.uid}" if wanted.uid >= 0 else ""
-    options += f" --gid {wanted.gid}" if wanted.gid >= 0 else ""
-    options += f" --home-dir {wanted.folder}" if wanted.folder else ""
+    options = f" --uid {wanted.uid}" if wanted.uid is not None else ""
+    options += f" --gid {wanted.gid}" if wanted.gid is not None else ""
+    options += f" --home-dir {wanted.home}" if wanted.home else ""
     fix = f"RUN useradd --create-home{options} {wanted.name}"
     name = f"user-{wanted.name}"
     return _result(profile, name, text[:1].upper() + text[1:] + ".", good=not wrong, fix=fix)

@@ -99,7 +99,7 @@ def test_a_model_knows_its_place() -> None:
         ("rows: [{kind: small, seconds: x}]", "1:31: rows[0].seconds: 'x' is not a number."),
         (
             "rows: [{kind: small, seconds: 400}]",
-            "1:31: rows[0].seconds: input should be less than or equal to 300.",
+            "1:31: rows[0].seconds: '400' should be less than or equal to 300.",
         ),
         ("rows: [{kind: small, beta: maybe}]", "1:28: rows[0].beta: this must be true or false."),
     ],

@@ -58,7 +58,7 @@ WRONG = {
     "abi": (
         'torch: ">=2.6", abi: 1',
         'torch: ">=2.6", abi: 2',
-        "input should be less than or equal to 1.",
+        "'2' should be less than or equal to 1.",
     ),
     "bounds": (
         'bound: "<2", torch: "<2.3"',

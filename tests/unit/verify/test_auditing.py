@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cannery.common.errors import EngineError, Span
+from cannery.common.errors import EngineError
 from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import RunSpec, simulated_device
 from cannery.engine import containers
@@ -23,7 +23,7 @@ from cannery.verify.audit.profiles import OWN_FILE, read_profiles
 from cannery.verify.audit.result import Audit, Result, Standing
 from cannery.verify.auditing import NoFactsError, Request, audit
 from cannery.verify.verification import Check
-from tests.unit.audits import DERIVED, FOREIGN, OURS, PROJECT, dists, found_with
+from tests.unit.audits import DERIVED, FOREIGN, OURS, PROJECT, dists, found_with, own_check
 
 DEVICE = simulated_device(Path("/host"))
 REAL = found_with(ascend={"simulated": []})
@@ -161,20 +161,7 @@ def test_a_failed_image_test(machine: Machine) -> None:
 
 
 def test_users_checks(machine: Machine, tmp_path: Path) -> None:
-    place = Span(file="mine.yaml", line=1, column=1)
-    made = [
-        OwnCheck(
-            name=f"on {cards}",
-            command="x",
-            output="",
-            exit_code=0,
-            seconds=1,
-            memory_mb=0,
-            cards=cards,
-            place=place,
-        )
-        for cards in (0, 2, 99)
-    ]
+    made = [own_check(f"on {cards}", "x", seconds=1, cards=cards) for cards in (0, 2, 99)]
     found = run(checks=tuple(made), tests=tmp_path)
     assert machine.ran == ["on 0", "on 2"]
     assert one(found, "own/mine.yaml/on 99").standing is Standing.NOT_RUN
@@ -191,17 +178,7 @@ def test_users_checks_that_find_no_device(machine: Machine, tmp_path: Path) -> N
     why = "needs a device, and this run has none"
     waits = Check(name="test_x.py::test_d", title="d", outcome="not run", why=why, left_out="waits")
     machine.checks = [waits]
-    place = Span(file="mine.yaml", line=1, column=1)
-    check = OwnCheck(
-        name="on 2",
-        command="x",
-        output="",
-        exit_code=0,
-        seconds=1,
-        memory_mb=0,
-        cards=2,
-        place=place,
-    )
+    check = own_check("on 2", "x", seconds=1, cards=2)
     found = run(checks=(check,), tests=tmp_path)
     assert one(found, "own/mine.yaml/on 2").standing is Standing.NOT_RUN
     assert one(found, "own/test_x.py::test_d").standing is Standing.NOT_RUN

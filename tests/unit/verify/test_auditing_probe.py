@@ -9,23 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import EngineError, Span
+from cannery.common.errors import EngineError
 from cannery.common.process import run_within
 from cannery.engine import client
-from cannery.verify.audit.own_checks import OwnCheck
 from cannery.verify.auditing import NoFactsError, probe, read_config, run_check
-from tests.unit.audits import FACTS, said
+from tests.unit.audits import FACTS, own_check, said
 
-CHECK = OwnCheck(
-    name="a",
-    command="echo $ASCEND_RT_VISIBLE_DEVICES; exit 4",
-    output="",
-    exit_code=0,
-    seconds=20,
-    memory_mb=0,
-    cards=2,
-    place=Span(file="a.yaml", line=1, column=1),
-)
+CHECK = own_check("a", "echo $ASCEND_RT_VISIBLE_DEVICES; exit 4", seconds=20, cards=2)
 Docker = Callable[[str], None]
 
 
