@@ -117,9 +117,10 @@ def matching(pattern: str, message: str) -> AfterValidator:
 
 @dataclass(frozen=True)
 class SchemaVersion:
-    """Marks the text of the key ``schema`` of a file."""
+    """Marks the text of the key ``schema`` of a file; ``fix`` says what to do with others."""
 
     number: int
+    fix: str = ""
 
     def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self._check, handler(str))
@@ -129,7 +130,8 @@ class SchemaVersion:
 
     def _check(self, text: str) -> str:
         if text != str(self.number):
-            raise ValueError(f"this version of cannery reads schema {self.number} only.")
+            what = f"this version of cannery reads schema {self.number} only."
+            raise MistakesError([((), what, self.fix)])
         return text
 
 

@@ -12,7 +12,7 @@ from packaging.version import Version
 from pydantic import BeforeValidator, Field
 
 from cannery.common.cann_version import CannRange, CannVersion
-from cannery.common.files import is_day
+from cannery.common.files import day, is_day
 from cannery.common.model import CHIPS, chip_hint
 from cannery.common.models import OneOf, Parsed, Unique
 from cannery.common.specifiers import parse_requirement, specifiers
@@ -71,12 +71,6 @@ def _date(text: str) -> str:
     return text
 
 
-def _day(text: str) -> str:
-    if not is_day(text):
-        raise ValueError(f"{text!r} is not a day. Write it as in 2026-08-21.")
-    return text
-
-
 def _address(text: str) -> str:
     if "://" in text or " " in text:
         raise ValueError("an address has no scheme and no space. Write it as host/path.")
@@ -111,7 +105,7 @@ Glibc = Annotated[tuple[int, ...], Parsed(_glibc)]
 Machine = Annotated[str, OneOf(MACHINES)]
 Chips = Unique[Annotated[str, Parsed(_chip)]]
 Date = Annotated[str, Parsed(_date)]
-Day = Annotated[str, Parsed(_day)]
+Day = Annotated[str, Parsed(day)]
 Address = Annotated[str, Parsed(_address)]
 FileNames = Annotated[str, Parsed(_file_name)]
 Names = Annotated[
