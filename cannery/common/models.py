@@ -34,7 +34,7 @@ T = TypeVar("T")
 _AT = re.compile(r" *\(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)")
 
 
-class Model(BaseModel):
+class Model(BaseModel):  # noqa: PLW1641 (pydantic adds __hash__)
     """A mapping with certain keys. ``place`` is where it or one of its values was written."""
 
     model_config = ConfigDict(
@@ -53,22 +53,26 @@ class Model(BaseModel):
             model._map = data  # noqa: SLF001
         return model
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
     def place(self, *path: Key) -> Span | None:
         return self._map.place(*path) if self._map is not None else None
 
 
+Mistake = tuple[Steps, str, str]
+"""The path below what is validated, what is wrong, and what to do about it."""
+
+
 class MistakesError(ValueError):
-    """Raised by a validator that finds several mistakes, or one of a certain value.
+    """Raised by a validator that finds several mistakes, or one of a certain value."""
 
-    Each is the path below what is validated, what is wrong, and what to do about it.
-    """
-
-    def __init__(self, mistakes: Iterable[tuple[Steps, str, str]]) -> None:
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = [*mistakes]
         super().__init__(" ".join(what for _, what, _ in self.mistakes))
 
 
-def raise_mistakes(mistakes: Iterable[tuple[Steps, str, str]]) -> None:
+def raise_mistakes(mistakes: Iterable[Mistake]) -> None:
     """Raise MistakesError with ``mistakes``, if there are any."""
     if found := [*mistakes]:
         raise MistakesError(found)
