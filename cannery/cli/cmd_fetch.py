@@ -86,7 +86,7 @@ def run(given: Given, project: Project) -> int:
     options = read(FetchOptions, given, project)
     transfer = read(TransferOptions, given, project)
     if options.stored or options.prune is not None:
-        store = Store(store_folder(transfer.cache, project.settings().cache, os.environ))
+        store = Store(store_folder(transfer.cache, project.settings().sources.cache, os.environ))
         _list_or_prune(store, options.prune)
         return 0
     existing(options.ca)
@@ -95,7 +95,7 @@ def run(given: Given, project: Project) -> int:
     sources = Sources.from_project(project, [CannSource.DOWNLOAD], transfer.cache)
     local = {n: options.artifacts / n for n in files if (options.artifacts / n).is_file()}
     wanted = [file for name, file in files.items() if name not in local]
-    known = [f for f in wanted if f.is_downloadable or sources.settings.servers]
+    known = [f for f in wanted if f.is_downloadable or sources.settings.sources.servers]
     fetched, failed = fetch_files(project, sources, known, transfer, options.ca)
     sources.hashes.keep()
     paths = {**local, **{each.file.name: each.path for each in fetched}}

@@ -181,7 +181,7 @@ def parse_toml_as(
 ) -> T:
     """What ``kind`` makes of ``text``, the content of the TOML file ``name``."""
     try:
-        loaded = parse_toml(text)
+        parse_toml(text)
     except ValueError as error:
         match = _AT.search(str(error))
         where = documents.end_of(text, name)
@@ -190,11 +190,7 @@ def parse_toml_as(
         reason = str(error)[: match.start()] if match else str(error)
         problem = Problem(what=f"the file is not TOML: {reason.lower()}.", where=where)
         raise MatrixError(problem) from error
-    try:
-        return TypeAdapter(kind).validate_python(loaded, context=context)
-    except ValidationError as error:
-        data = documents.toml_map(text, name)
-        raise MatrixError(_in_order(problems_of(error, kind, data))) from error
+    return validate(kind, documents.toml_map(text, name), context)
 
 
 def validate(

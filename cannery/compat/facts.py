@@ -82,7 +82,7 @@ class Source(Model):
     on which a document that changes was read.
     """
 
-    name: SkipJsonSchema[str] = Field("", alias=":name")  # the key, which :name cannot be
+    name: SkipJsonSchema[str] = Field(default="", alias=":name")  # the key, which :name cannot be
     rank: Rank
     kind: Kind
     date: Date
@@ -179,11 +179,11 @@ class When(Model):
     cann: CannBounds | None = None
     torch: Bounds | None = None
     torch_npu: Bounds | None = None
-    requirement: Wheel | None = Field(None, alias="with")
+    requirement: Wheel | None = Field(default=None, alias="with")
     without: Wheel | None = None
     glibc_below: Glibc = ()
     machine: Machine = ""
-    without_compiler: bool = Field(False, alias="runtime")
+    without_compiler: bool = Field(default=False, alias="runtime")
     usual_index: bool = False
     pythons: Pythons = ()
     chips: Chips = ()

@@ -167,16 +167,17 @@ class PublishFile(Model):
     repository: Annotated[str, Parsed(_repository)]
     tags: Tags
     aliases: dict[Tag, Annotated[str, Parsed(_owner, info=True)]] = Field(
-        {}, description="Tag to the target that has it, or to what a target is recommended for."
+        default={},
+        description="Tag to the target that has it, or to what a target is recommended for.",
     )
     schemes: Unique[Annotated[str, Parsed(_scheme)]] = Field(
-        (), description="Tags by the naming schemes of other publishers."
+        default=(), description="Tags by the naming schemes of other publishers."
     )
     indexes: dict[Tag, Unique[TargetName]] = Field(
-        {}, description="Tag to targets that differ only in their platform."
+        default={}, description="Tag to targets that differ only in their platform."
     )
     trials: dict[TargetName, Trial] = Field(
-        {}, description="Target to a web page where people can try its image out."
+        default={}, description="Target to a web page where people can try its image out."
     )
 
     def policy(self, matrix: Matrix) -> Publishing:

@@ -34,12 +34,12 @@ class OwnCheck(Model):
     name: str
     command: str
     output: Annotated[str, AfterValidator(_regular_expression)] = Field(
-        "", description="A regular expression that its output must match."
+        default="", description="A regular expression that its output must match."
     )
     exit_code: Annotated[int, Field(ge=0, le=255)] = 0
     seconds: Annotated[int, Field(ge=0, le=86400)] = 300
     memory_mb: Annotated[int, Field(ge=0, le=1 << 40)] = Field(
-        0, description="What the largest of its processes may use; 0 for any amount."
+        default=0, description="What the largest of its processes may use; 0 for any amount."
     )
     device: bool = False
     cards: Annotated[int, Field(ge=0, le=999)] = Field(

@@ -42,7 +42,7 @@ class Profile(Model):
     nothing; ``run_as``: the user of the image; ``not_set``: variables that the platform sets.
     """
 
-    name: SkipJsonSchema[str] = Field("", alias=":name")  # the key, which :name cannot be
+    name: SkipJsonSchema[str] = Field(default="", alias=":name")  # the key, which :name cannot be
     about: str
     source: str = ""
     environment: bool = False

@@ -37,10 +37,10 @@ class Row(Model):
 class File(Model):
     """A file."""
 
-    schema_: Annotated[str, SchemaVersion(1)] = Field("1", alias="schema")
+    schema_: Annotated[str, SchemaVersion(1)] = Field(default="1", alias="schema")
     text: str = ""
     rows: tuple[Row, ...] = ()
-    named: dict[str, Row] = Field({})
+    named: dict[str, Row] = Field(default={})
 
 
 def messages(text: str, read: Any = parse_yaml, kind: Any = File) -> list[str]:
