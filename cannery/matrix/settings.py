@@ -27,7 +27,7 @@ from cannery.matrix.matrix import Matrix
 
 class _Server(Model):
     url: str
-    headers: dict[str, str] = {}
+    headers: dict[str, str] = Field(default={})
 
     @field_validator("url")
     @classmethod
