@@ -319,8 +319,7 @@ class _Schema(GenerateJsonSchema):
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
 
     def str_schema(self, schema: core_schema.StringSchema) -> JsonSchemaValue:
-        made = super().str_schema(schema)
-        return {**made, "type": ["string", "number"], "pattern": made.get("pattern", r"\S")}
+        return {"type": ["string", "number"], "pattern": schema.get("pattern", r"\S")}
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
