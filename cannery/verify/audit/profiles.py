@@ -32,7 +32,7 @@ class WantedUser(Model):
     name: str
     uid: Id | None = None
     gid: Id | None = None
-    home: str = ""
+    folder: str = Field(default="", alias="home")
 
 
 class Profile(Model):
@@ -179,12 +179,12 @@ def _user_result(profile: Profile, wanted: WantedUser, users: Iterable[User]) ->
             wrong.append(f"the uid of {user.name} is {user.uid}, not {wanted.uid}")
         if wanted.gid not in (None, user.gid):
             wrong.append(f"the gid of {user.name} is {user.gid}, not {wanted.gid}")
-        if wanted.home not in ("", user.folder):
-            wrong.append(f"the home of {user.name} is {user.folder}, not {wanted.home}")
+        if wanted.folder not in ("", user.folder):
+            wrong.append(f"the home of {user.name} is {user.folder}, not {wanted.folder}")
     text = "; ".join(wrong) or f"there is the user {wanted.name}"
     options = f" --uid {wanted.uid}" if wanted.uid is not None else ""
     options += f" --gid {wanted.gid}" if wanted.gid is not None else ""
-    options += f" --home-dir {wanted.home}" if wanted.home else ""
+    options += f" --home-dir {wanted.folder}" if wanted.folder else ""
     fix = f"RUN useradd --create-home{options} {wanted.name}"
     name = f"user-{wanted.name}"
     return _result(profile, name, text[:1].upper() + text[1:] + ".", good=not wrong, fix=fix)
