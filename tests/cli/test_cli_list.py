@@ -265,7 +265,7 @@ def test_a_report_on_this_machine_is_part_of_the_state(checkout: Checkout) -> No
 def test_a_record_that_is_wrong(checkout: Checkout, form: str) -> None:
     write_files({path_of(checkout.root, LAST): "schema: 9\nresults: []\n"})
     result = checkout.run("list", "--format", form)
-    result.refused(3, f"verified/{LAST}.yaml:1:9: schema: this version of cannery reads schema 3 only.")
+    result.refused(3, f"verified/{LAST}.yaml:1:9: schema: this version of cannery reads")
     checkout.run("list", "--format", "names").accepted()
 
 
