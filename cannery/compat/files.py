@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.version import Version
+
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import did_you_mean
 from cannery.common.model import CannRelease
@@ -18,20 +20,14 @@ _MACHINES = {"linux/arm64": "aarch64", "linux/amd64": "x86_64"}
 
 
 def judged_as(release: CannRelease) -> CannVersion:
-    """The release that rows are looked up for: for an interim build the nearest public one.
-
-    Raises:
-        ValueError: its version is not a CANN version.
-    """
+    """The public release that rows are looked up for; ValueError for an invalid version."""
     return CannVersion.parse(release.nearest_public if release.interim else release.version)
 
 
 def file_row(compat: Compat, component: str, cann: CannVersion, chip: str) -> FileName | None:
     """The row with Huawei's name for the file of ``component``, if there is one."""
-    for row in compat.files:
-        if row.component == component and cann in row.cann and chip in (row.chips or (chip,)):
-            return row
-    return None
+    rows = (row for row in compat.files if row.component == component and cann in row.cann)
+    return next((row for row in rows if chip in (row.chips or (chip,))), None)
 
 
 def name_in(row: FileName, version: str, chip: str, machine: str) -> str:
@@ -92,34 +88,30 @@ class Archive:
 def load_archives(path: Path = ARCHIVES) -> list[Archive]:
     """Every archive, newest first."""
     archives = read_yaml(path, path.name, _archives)
-    return sorted(archives, key=lambda each: [int(part) for part in each.version.split(".")])[::-1]
+    return sorted(archives, key=lambda archive: Version(archive.version), reverse=True)
 
 
 def _archives(top: Section) -> list[Archive]:
     sources: dict[str, str] = {}
     if section := top.section("sources"):
-        for name, each in section.sections():
-            sources[name] = f"{each.text('name')}, {each.text('date')}"
-            each.done()
-    rows = top.mappings("archives", required=True, item="a row of archives")
-    return [_archive(row, sources) for row in rows]
-
-
-def _archive(section: Section, sources: Mapping[str, str]) -> Archive:
-    hashes = {}
-    for machine in ("aarch64", "x86_64"):
-        if text := section.text(machine, required=False):
-            hashes[machine] = text
-            if not _SHA256.fullmatch(text):
-                section.wrong(machine, "a sha256 has 64 digits, 0 to 9 and a to f.")
-    name = section.text("source")
-    if name and name not in sources:
-        section.wrong("source", f"there is no source {name!r}.", did_you_mean(name, sources))
-    archive = Archive(
-        version=section.text("version"),
-        release=section.text("release"),
-        source=sources.get(name, ""),
-        sha256=hashes,
-    )
-    section.done()
-    return archive
+        for name, source in section.sections():
+            sources[name] = f"{source.text('name')}, {source.text('date')}"
+            source.done()
+    archives = []
+    for row in top.mappings("archives", required=True, item="a row of archives"):
+        hashes = {m: row.text(m, required=False) for m in ("aarch64", "x86_64")}
+        for machine, text in hashes.items():
+            if text and not _SHA256.fullmatch(text):
+                row.wrong(machine, "a sha256 has 64 digits, 0 to 9 and a to f.")
+        name = row.text("source")
+        if name and name not in sources:
+            row.wrong("source", f"there is no source {name!r}.", did_you_mean(name, sources))
+        archive = Archive(
+            version=row.text("version"),
+            release=row.text("release"),
+            source=sources.get(name, ""),
+            sha256={machine: text for machine, text in hashes.items() if text},
+        )
+        row.done()
+        archives.append(archive)
+    return archives
