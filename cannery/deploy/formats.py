@@ -12,7 +12,7 @@ from typing import Any
 
 from cannery.deploy.clusters import kubernetes_text, literal, volcano_text, yaml_text
 from cannery.deploy.run_spec import RunSpec, shell_text, tmpfs_option
-from cannery.deploy.workload import IDLE, RUNTIMES, Workload, run_spec
+from cannery.deploy.workload import IDLE, Workload, run_spec
 
 
 def compose_text(workload: Workload) -> str:
@@ -68,17 +68,11 @@ def _bind(source: str, where: str, *, driver: bool) -> dict[str, Any]:
     return bind | {"bind": {"create_host_path": True}}
 
 
-__all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text"]
-
-
 def shell(workload: Workload, devices: RunSpec | None = None) -> str:
-    """``docker run`` for a shell; ``devices`` are those of the host, if they are known.
-
-    Without a command the image's own is a shell, which ends at once without a terminal.
-    """
+    """``docker run`` for a shell; ``devices`` are those of the host, if they are known."""
     spec = run_spec(workload, devices)
     argv = spec.docker_argv(workload.image, workload.target.platform, workload.command)
-    if not workload.command:
+    if not workload.command:  # the image's is a shell, which ends at once without a terminal
         argv[2:2] = ["--interactive", "--tty"]
     return shell_text(argv) + "\n"
 
@@ -94,10 +88,6 @@ FORMATS = tuple(_WRITERS)
 
 
 def text(format: str, workload: Workload) -> str:  # noqa: A002 - as the command line calls it
-    """How to run ``workload``, in one of FORMATS. Ends with a newline.
-
-    Raises:
-        UsageError: with all problems of the workload.
-    """
+    """``workload`` in one of FORMATS; UsageError with all its problems."""
     workload.check(format)
     return _WRITERS[format](workload)
