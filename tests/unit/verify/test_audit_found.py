@@ -14,8 +14,15 @@ import pytest
 
 from cannery.common.model import Layout
 from cannery.verify.audit.contents import judge_image
-from cannery.verify.audit.found import Attempt, Cann, cann_of, chip_of, config_of, parse_probe
-from cannery.verify.audit.reports import describe, record_of
+from cannery.verify.audit.facts import (
+    Attempt,
+    Cann,
+    cann_of,
+    config_of,
+    describe,
+    parse_probe,
+    record_of,
+)
 from tests.unit.audits import (
     COMPAT,
     DERIVED,
@@ -60,8 +67,8 @@ def test_a_form_of_a_later_version() -> None:
 
 
 def test_a_malformed_fact_costs_no_other() -> None:
-    found = found_with(users="nonsense", uid="x", triton=[1], distributions=7)
-    assert {*found.failed} == {"users", "uid", "triton", "distributions"}
+    found = found_with(users="nonsense", triton=[1], distributions=7)
+    assert {*found.failed} == {"users", "triton", "distributions"}
     assert (found.users, found.versions, found.machine) == ((), {}, "aarch64")
 
 
@@ -137,7 +144,7 @@ def test_no_cann() -> None:
 @pytest.mark.parametrize("chip", ["910b", "a3", "310p", "910"])
 def test_chips(chip: str) -> None:
     folder = {"a3": "ascend910_93"}.get(chip, f"ascend{chip}")
-    assert chip_of(folder) == chip
+    assert Cann(operators=(folder,)).chips == (chip,)
 
 
 def test_last_line_of_an_attempt() -> None:

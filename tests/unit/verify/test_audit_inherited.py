@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from cannery.verify.audit.contents import judge_inherited
-from cannery.verify.audit.found import Origin, config_of
-from cannery.verify.audit.result import Standing
+from cannery.verify.audit.facts import Origin, config_of
+from cannery.verify.audit.report import Standing
 from tests.unit.audits import DERIVED, FOREIGN, OURS, TARGET, dists, found_with
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from cannery.verify.audit.contents import judge_image
-from cannery.verify.audit.found import ImageConfig, ImageFacts, parse_probe
-from cannery.verify.audit.result import Standing
+from cannery.verify.audit.facts import ImageConfig, ImageFacts, parse_probe
+from cannery.verify.audit.report import Standing
 from tests.unit.audits import (
     COMPAT,
     DERIVED,

@@ -9,17 +9,15 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import UsageError
-from cannery.verify.audit.found import ImageConfig, ImageFacts, User
+from cannery.verify.audit.facts import ImageConfig, ImageFacts, User
 from cannery.verify.audit.profiles import (
-    OWN_FILE,
     judge_profile,
-    own_profiles,
     read_profiles,
     select_profiles,
 )
 from tests.unit.audits import FOREIGN, OURS, found_with
 
-OWN = read_profiles(OWN_FILE)
+OWN = read_profiles()
 FULL = {"bash": "/bin/bash", "sh": "/bin/sh", "python3": "/usr/bin/python3"}
 
 
@@ -109,7 +107,7 @@ def test_did_you_mean() -> None:
 def test_a_file_of_users(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("schema: 1\nprofiles:\n  farm: {about: ours, ports: [80]}\n", encoding="utf-8")
-    assert own_profiles(path)["farm"].ports == (80,)
+    assert read_profiles(path)["farm"].ports == (80,)
 
 
 def test_every_mistake_in_a_file_is_named(tmp_path: Path) -> None:
@@ -125,7 +123,7 @@ def test_every_mistake_in_a_file_is_named(tmp_path: Path) -> None:
     ]
     path.write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        own_profiles(path)
+        read_profiles(path)
     for what in (
         "mine.yaml:1:9: this version of cannery reads schema 1 only",
         "mine.yaml:4:17: there is no choice 'nothing'",

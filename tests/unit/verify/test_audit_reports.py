@@ -11,8 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from cannery.common.model import DeviceKind
-from cannery.verify.audit.reports import to_json, to_junit, to_text
-from cannery.verify.audit.result import Audit, Result, Standing
+from cannery.verify.audit.report import Audit, Result, Standing, to_json, to_junit, to_text
 
 RESULTS = (
     Result(

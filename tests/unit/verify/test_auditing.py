@@ -17,10 +17,10 @@ from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import RunSpec, simulated_device
 from cannery.engine import containers
 from cannery.verify import auditing, devices
-from cannery.verify.audit.found import ImageConfig, ImageFacts
-from cannery.verify.audit.own_checks import OwnCheck, Ran
-from cannery.verify.audit.profiles import OWN_FILE, read_profiles
-from cannery.verify.audit.result import Audit, Result, Standing
+from cannery.verify.audit.facts import ImageConfig, ImageFacts
+from cannery.verify.audit.profiles import read_profiles
+from cannery.verify.audit.report import Audit, Result, Standing
+from cannery.verify.audit.user_checks import Ran, UserCheck
 from cannery.verify.auditing import NoFactsError, Request, audit
 from cannery.verify.verification import Check
 from tests.unit.audits import DERIVED, FOREIGN, OURS, PROJECT, dists, found_with
@@ -69,7 +69,7 @@ class Machine:
         self.pytest.append((str(kind), [*words], record))
         return tuple(self.checks)
 
-    def run_check(self, _: str, check: OwnCheck, __: str) -> Ran:
+    def run_check(self, _: str, check: UserCheck, __: str) -> Ran:
         self.ran.append(check.name)
         return Ran(code=0, said="", seconds=1, timed_out=False, peak_kib=1)
 
@@ -163,7 +163,7 @@ def test_a_failed_image_test(machine: Machine) -> None:
 def test_users_checks(machine: Machine, tmp_path: Path) -> None:
     place = Span(file="mine.yaml", line=1, column=1)
     made = [
-        OwnCheck(
+        UserCheck(
             name=f"on {cards}",
             command="x",
             output="",
@@ -192,7 +192,7 @@ def test_users_checks_that_find_no_device(machine: Machine, tmp_path: Path) -> N
     waits = Check(name="test_x.py::test_d", title="d", outcome="not run", why=why, left_out="waits")
     machine.checks = [waits]
     place = Span(file="mine.yaml", line=1, column=1)
-    check = OwnCheck(
+    check = UserCheck(
         name="on 2",
         command="x",
         output="",
@@ -231,7 +231,7 @@ def test_an_image_without_a_shell(machine: Machine, starts: bool) -> None:
         machine.found = NoFactsError("its last words: container 1 is not running")
     else:
         machine.fails = EngineError('exec: "sleep": executable file not found in $PATH')
-    profile = read_profiles(OWN_FILE)["docker"]
+    profile = read_profiles()["docker"]
     found = run(profiles=(profile,))
     assert "no program 'sleep'" in one(found, "image/probe").text
     assert failing(found) == {"image/probe", "profile/docker/sh"}

@@ -12,11 +12,11 @@ import pytest
 from cannery.common.errors import EngineError, Span
 from cannery.common.process import run_within
 from cannery.engine import client
-from cannery.verify.audit.own_checks import OwnCheck
+from cannery.verify.audit.user_checks import UserCheck
 from cannery.verify.auditing import NoFactsError, probe, read_config, run_check
 from tests.unit.audits import FACTS, said
 
-CHECK = OwnCheck(
+CHECK = UserCheck(
     name="a",
     command="echo $ASCEND_RT_VISIBLE_DEVICES; exit 4",
     output="",
