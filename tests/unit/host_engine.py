@@ -34,11 +34,9 @@ class Engine:
             raise EngineError(Problem(what="the container engine does not answer.", fix="Start it"))
         return self.machine, self.runtimes
 
-    def image_id(self, reference: str) -> str:
-        return "sha256:1" if reference in self.images else ""
-
-    def image_architecture(self, reference: str) -> str:
-        return self.images[reference]
+    def image_details(self, reference: str) -> dict[str, str]:
+        known = reference in self.images
+        return {"Id": "sha256:1", "Architecture": self.images[reference]} if known else {}
 
     def stand_ins(self, *_: object) -> tuple[str, ...]:
         return self.signs

@@ -7,7 +7,7 @@ import pytest
 
 from cannery.common.errors import Problem
 from cannery.common.model import Target
-from cannery.engine.preflight import driver_version, is_older, judge_driver
+from cannery.engine.preflight import is_older, judge_driver
 from cannery.matrix.project import Project
 from tests.unit.matrices import CHECKOUT
 
@@ -36,20 +36,6 @@ def test_a_build_is_not_older_than_its_release() -> None:
 @pytest.mark.parametrize("version", ["", "unknown", "v1", "25"])
 def test_what_is_no_version_is_not_compared(version: str) -> None:
     assert is_older(version, "25.0.RC1") is None
-
-
-@pytest.mark.parametrize(
-    ("text", "version"),
-    [
-        ("Version=24.1.rc3\nascendhal_version=7.35\n", "24.1.rc3"),
-        ("package_version=25.0.RC1\n", "25.0.RC1"),
-        ("  Version = 25.5.0 \n", "25.5.0"),
-        ("ascendhal_version=7.35\n", ""),
-        ("", ""),
-    ],
-)
-def test_where_the_driver_says_its_version(text: str, version: str) -> None:
-    assert driver_version(text) == version
 
 
 def cann(target: Target, version: str) -> Target:

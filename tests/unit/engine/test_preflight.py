@@ -22,7 +22,7 @@ from tests.unit.host_engine import BUILD, PROJECT, TARGET, WORKLOAD, Engine
 @pytest.fixture
 def docker(monkeypatch: pytest.MonkeyPatch) -> Engine:
     made = Engine()
-    for name in ("machine_and_runtimes", "image_id", "image_architecture", "why_not_pulled"):
+    for name in ("machine_and_runtimes", "image_details", "why_not_pulled"):
         monkeypatch.setattr(engine, name, getattr(made, name))
     monkeypatch.setattr(host, "stand_ins", made.stand_ins)
     return made
