@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.engine.builder import CANN_STEPS, Builder, CacheRecord, forget_cann, records
+from cannery.engine.builder import CANN_STEPS, Builder, forget_cann
 from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from tests.policy.dockerfile import parse
@@ -105,20 +105,3 @@ def test_the_steps_that_take_cann_out_of_an_image_are_meant() -> None:
         "layer-kernels",
         "layer-nnal",
     ]
-
-
-def test_the_records_of_a_cache() -> None:
-    usage = USAGE
-    for size in ("335.1MB", "0B", "8.192kB"):
-        usage = usage.replace("1.5GB", size, 1)
-    found = [*records(usage)]
-    assert [each.id for each in found] == ["aaa", "nothing", "copied", "source", "other", "bbb"]
-    assert found[1:3] == [
-        CacheRecord(id="nothing", size=0, description=""),
-        CacheRecord(
-            id="copied",
-            size=8192,
-            description="[image 2/15] COPY --link --from=layer-toolkit /layer/ /",
-        ),
-    ]
-    assert found[0].size == 335_100_000
