@@ -213,8 +213,8 @@ class _BakeCall:
         if self.mode == "plain":
             self._say([*self._tails], redacted(line))
             return
-        for event in self._events.feed(line):
-            event = replace(event, step=redacted(event.step), text=redacted(event.text))
+        for raw in self._events.feed(line):
+            event = replace(raw, step=redacted(raw.step), text=redacted(raw.text))
             if not event.target:
                 self._say([*self._tails], event.text)
                 continue
