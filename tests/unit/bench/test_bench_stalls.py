@@ -21,7 +21,6 @@ from cannery.matrix.project import Project
 
 GATEWAY = "10.208.0.1"
 ROOT = Path(__file__).resolve().parents[3]
-MAIN = Project(root=ROOT).matrix().targets["py39-torch231-cann8t39"]
 
 
 def followed(*steps: tuple[int, float, bool]) -> float:
