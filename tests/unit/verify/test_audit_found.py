@@ -15,7 +15,6 @@ import pytest
 from cannery.common.model import Layout
 from cannery.verify.audit.contents import judge_image
 from cannery.verify.audit.facts import (
-    Attempt,
     Cann,
     cann_of,
     config_of,
@@ -54,11 +53,6 @@ def test_facts() -> None:
 def test_no_facts(text: str) -> None:
     with pytest.raises(ValueError, match=r"no facts|cannot be read"):
         parse_probe(text)
-
-
-def test_the_last_words_are_in_the_error() -> None:
-    with pytest.raises(ValueError, match="its last words: Killed"):
-        parse_probe("something\nKilled\n\n")
 
 
 def test_a_form_of_a_later_version() -> None:
@@ -136,20 +130,10 @@ def test_the_environment_chooses_one_of_several_toolkits() -> None:
     assert (found.toolkit, found.homes) == ("8.0.RC3", ("/a/8.0.RC2", "/a/8.0.RC3"))
 
 
-def test_no_cann() -> None:
-    assert cann_of({}, {}) is None
-    assert cann_of({"homes": {"/a": ["/a"]}, "infos": {"/a/version.info": {}}}, {}) is None
-
-
 @pytest.mark.parametrize("chip", ["910b", "a3", "310p", "910"])
 def test_chips(chip: str) -> None:
     folder = {"a3": "ascend910_93"}.get(chip, f"ascend{chip}")
     assert Cann(operators=(folder,)).chips == (chip,)
-
-
-def test_last_line_of_an_attempt() -> None:
-    assert Attempt(code=1, said="a\nb\n\n").last_line == "b"
-    assert Attempt(code=3, said="").last_line == "exit code 3"
 
 
 def _shell(program: str, path: str = "") -> str:
@@ -284,15 +268,6 @@ def test_cann_by_the_shell() -> None:
 @pytest.mark.parametrize("name", ["probe.py", "run_check.py"])
 def test_programs_for_images_are_old_python(name: str) -> None:
     ast.parse((PROBE / name).read_text(encoding="utf-8"), feature_version=(3, 5))
-
-
-def test_run_check_measures() -> None:
-    program = (PROBE / "run_check.py").read_text(encoding="utf-8")
-    argv = [sys.executable, "-c", program, "echo said; exit 3", "10"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    answer = json.loads(done.stdout.strip().removeprefix("cannery-ran: "))
-    assert (answer["code"], answer["said"], answer["timed_out"]) == (3, "said\n", False)
-    assert answer["peak_kib"] > 100
 
 
 def test_run_check_stops_what_takes_too_long() -> None:

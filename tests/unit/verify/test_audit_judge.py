@@ -105,11 +105,6 @@ def test_a_missing_package_that_harms_nothing_is_a_note() -> None:
     assert note.standing is Standing.NOTE
 
 
-def test_a_program_of_cann_that_hangs() -> None:
-    found = found_with(cann_programs={"atc": {"code": -1, "said": "no answer in 60 s"}})
-    assert "no answer in 60 s" in results(found)["cann/atc"].text
-
-
 def test_env_only_in_bashrc() -> None:
     found = found_with(environment=NO_ENV, shell_files=SOURCED)
     result = results(found)["environment/shell-only"]
@@ -142,12 +137,6 @@ def test_triton_over_triton_ascend() -> None:
     assert result.standing is Standing.BROKEN
     assert "triton 3.5.0 was installed over triton-ascend 3.2.0: 4 files" in result.text
     assert results(found)["compat/triton"].standing is Standing.BROKEN
-
-
-def test_triton_below_triton_ascend() -> None:
-    both = dists(triton="3.5.0", triton_ascend="3.2.1")
-    found = found_with(distributions=both, triton={"triton": 0, "triton-ascend": 9, "neither": 0})
-    assert not {"packages/triton", "compat/triton"} & results(found).keys()
 
 
 def test_triton_ascend_beside_a_pair_that_no_source_has_it_with() -> None:
@@ -208,11 +197,6 @@ def test_a_toolkit_without_kernels() -> None:
 def test_an_image_without_anything_of_ascend_s() -> None:
     found = found_with(distributions=dists(torch_npu=None), ascend={"homes": {}})
     assert standings(found) == {"compat/image": "not ours to say"}
-
-
-@pytest.mark.parametrize("libc", ["", "musl", "glibc x"])
-def test_another_libc(libc: str) -> None:
-    assert results(found_with(libc=libc)) == {}
 
 
 def test_an_image_without_python() -> None:

@@ -81,11 +81,6 @@ def test_an_entrypoint_that_does_nothing(entrypoint: tuple[str, ...]) -> None:
     assert missing("merlin", replace(OURS, entrypoint=entrypoint)) == {}
 
 
-def test_variables_of_the_platform() -> None:
-    config = replace(OURS, environment={"ASCEND_VISIBLE_DEVICES": "0"})
-    assert missing("kubernetes", config) == {"ASCEND_VISIBLE_DEVICES": "broken"}
-
-
 def test_sshd_where_asked() -> None:
     assert missing("volcano-ssh") == {"sshd": "broken", "ssh": "broken"}
 
@@ -102,12 +97,6 @@ def test_did_you_mean() -> None:
     assert "there is no profile 'kubernets'. Did you mean 'kubernetes'?" in str(caught.value)
     assert "there is no profile 'xx'. Known: docker" in str(caught.value)
     assert [each.name for each in select_profiles(["docker", "docker"], OWN)] == ["docker"]
-
-
-def test_a_file_of_users(tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text("schema: 1\nprofiles:\n  farm: {about: ours, ports: [80]}\n", encoding="utf-8")
-    assert read_profiles(path)["farm"].ports == (80,)
 
 
 def test_every_mistake_in_a_file_is_named(tmp_path: Path) -> None:

@@ -168,18 +168,6 @@ def test_an_image_of_which_nothing_was_checked_is_refused(
     assert not (project.state / "reports").exists()
 
 
-def test_a_simulated_image_under_the_name_of_the_real_one_leaves_its_report(
-    project: Project, target: Target, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Image((), monkeypatch)
-    run(project, target, "cannery:full")
-    before = report_text(project, "cannery:full")
-    assert json.loads(before)["simulated"] is False
-    Image(MARKERS[0], monkeypatch)
-    run(project, target, "cannery:full", SIMULATED)
-    assert report_text(project, "cannery:full") == before
-
-
 def test_the_same_image_checked_as_another_target_has_another_report(tmp_path: Path) -> None:
     project, targets = Project(root=tmp_path), load(tmp_path).targets
     paths = {

@@ -114,9 +114,3 @@ def test_the_results_that_say_most(known: list[Result], best: list[Result]) -> N
 )
 def test_a_result_in_words(each: Result, said: str) -> None:
     assert phrase(each) == said
-
-
-def test_a_simulated_result_is_never_called_one_of_an_npu() -> None:
-    for basis in Basis:
-        for tested in (BARE, SIMULATED):
-            assert "NPU" not in phrase(result(tested, basis, simulated=True))

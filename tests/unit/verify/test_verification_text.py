@@ -113,9 +113,3 @@ def test_a_check_that_fails_on_one_kind_of_device_has_failed() -> None:
     lines = to_text(replace(REPORT, runs=runs)).splitlines()
     assert lines[0] == "full: 0 passed, 1 failed, 1 not run"
     assert lines[-2:] == ["FAILED on device none: torch/test_torch.py::test_a", "no"]
-
-
-def test_the_first_line_says_that_the_image_is_simulated() -> None:
-    simulated = replace(REPORT, simulated=True)
-    for text in (to_text(simulated), to_brief(simulated)):
-        assert text.startswith("full (simulated image): 1 passed, 1 failed, 1 not run")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.common.errors import FileError, MatrixError
+from cannery.common.errors import MatrixError
 from cannery.common.files import write_files
 from cannery.registry import records
 from cannery.verify.results import Verified, path_of, read_verified, to_text, updated
@@ -64,10 +64,6 @@ def test_the_text_is_for_people_too() -> None:
     )
 
 
-def test_the_order_of_results_does_not_change_the_text() -> None:
-    assert to_text(reversed(ALL)) == TEXT
-
-
 HARDWARE = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=30)
 
 
@@ -107,9 +103,7 @@ KEY = sha("1")
 SPOILT = {
     "no YAML": ("{", ["full.yaml:2:1: this is not YAML"]),
     "a list": ("- a\n", ["full.yaml:1:1: verified/full.yaml must be a mapping"]),
-    "empty": ("", ["verified/full.yaml:1:1: the file is empty."]),
     "another schema": (spoilt("schema: 3", "schema: 2"), ["2:9: this version of cannery reads"]),
-    "no schema": (spoilt("schema: 3\n", ""), ["2:1: verified/full.yaml has no 'schema'"]),
     "an unknown image": (
         spoilt("image: simulated", "image: simulatd"),
         [":4:10: there is no kind"],
@@ -131,8 +125,6 @@ SPOILT = {
         spoilt(f"  key: {KEY}\n", ""),
         [":4:3: an item of 'results' in verified/full.yaml"],
     ),
-    "a hash of the checks": (spoilt("checks: 3", f"checks: {KEY}"), [":12:11: invalid checks"]),
-    "a date": (spoilt("'2026-11-21'", "2026-13-21"), [":6:9: invalid date '2026-13-21'."]),
     "counts": (
         spoilt("passed: 21\n  failed: 0", "passed: many\n  failed: -1"),
         [":8:11: invalid passed 'many'.", ":9:11: invalid failed '-1'."],
@@ -144,7 +136,6 @@ SPOILT = {
         [":14:11: this image and device have a result already. Remove one."],
     ),
     "a result that is text": ("schema: 3\nresults: [a]\n", [":2:11: an item of 'results'"]),
-    "results that are text": ("schema: 3\nresults: all\n", [":2:10: 'results' in"]),
 }
 
 
@@ -161,9 +152,3 @@ def test_every_mistake_is_reported_with_its_line(
     assert len(own) == len(said), own
     for problem, part in zip(own, said, strict=True):
         assert part in problem
-
-
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    path_of(tmp_path, "full").mkdir(parents=True)
-    with pytest.raises(FileError, match=r"cannot read .*full\.yaml"):
-        read(tmp_path)
