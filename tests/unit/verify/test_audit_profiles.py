@@ -18,7 +18,6 @@ from cannery.verify.audit.profiles import (
 from tests.unit.audits import FOREIGN, OURS, found_with
 
 OWN = read_profiles()
-FULL = {"bash": "/bin/bash", "sh": "/bin/sh", "python3": "/usr/bin/python3"}
 
 
 def missing(

@@ -205,42 +205,26 @@ def test_latest_is_a_folder_of_links(tmp_path: Path) -> None:
     assert cann and cann.nnal == "8.1.RC1"
 
 
-def test_latest_is_a_folder_of_links_and_there_is_no_python(tmp_path: Path) -> None:
-    named = _old_layout(tmp_path)
-    script = (PROBE / "find_python.sh").read_text(encoding="utf-8")
-    script = script.replace("for path in /usr/local/python3*", "for path in /nowhere*")
-    script = script.replace("/usr/bin/python3.* /opt", "/nowhere /opt")
-    script = script.replace("/usr/local/Ascend", str(tmp_path))
-    (tmp_path / "bin").mkdir()
-    for name in ("uname", "id", "env", "readlink"):
-        (tmp_path / "bin" / name).symlink_to(f"/usr/bin/{name}")
-    done = subprocess.run(
-        ["/bin/sh", "-c", script, "probe", ""],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PATH": str(tmp_path / "bin"), **named},
-    )
-    _judged(parse_probe(done.stdout).cann, tmp_path)
-
-
-def test_the_shell_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("uname", "id", "env"):
-        (tmp_path / name).symlink_to(f"/usr/bin/{name}")
+def _without_python(folder: Path, ascend: str, environment: dict[str, str]) -> str:
+    """The output of the probe's shell script where it finds no Python, and CANN in ``ascend``."""
     script = (PROBE / "find_python.sh").read_text(encoding="utf-8")
     # This machine has a Python in one of the places that are tried.
     script = script.replace("for path in /usr/local/python3*", "for path in /nowhere*")
     script = script.replace("/usr/bin/python3.* /opt", "/nowhere /opt")
-    done = subprocess.run(
-        ["/bin/sh", "-c", script, "probe", ""],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PATH": str(tmp_path), "ASCEND_X": "1"},
-    )
-    found = parse_probe(done.stdout)
+    script = script.replace("/usr/local/Ascend", ascend)
+    (folder / "bin").mkdir()
+    for name in ("uname", "id", "env", "readlink"):
+        (folder / "bin" / name).symlink_to(f"/usr/bin/{name}")
+    env = {"PATH": str(folder / "bin"), **environment}
+    argv = ["/bin/sh", "-c", script, "probe", ""]
+    return subprocess.run(argv, capture_output=True, text=True, check=True, env=env).stdout
+
+
+def test_latest_is_a_folder_of_links_and_there_is_no_python(tmp_path: Path) -> None:
+    named = _old_layout(tmp_path)
+    found = parse_probe(_without_python(tmp_path, str(tmp_path), named))
+    _judged(found.cann, tmp_path)
     assert found.by_shell
-    assert found.environment["ASCEND_X"] == "1"
     assert found.users[0].name == "root"
     assert "bash" in found.programs
 
