@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from cannery.common.cann import Layout
 from cannery.common.cann_version import CannVersion
-from cannery.common.model import MACHINE_OF
+from cannery.common.model import MACHINE_OF, Layout
 from cannery.common.outside import one_line, parse_json, printable, whole_number
 
 _CFG = re.compile(r":([^:\]]+)\]")

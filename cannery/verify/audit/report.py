@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from xml.etree import ElementTree as ET
 
-from cannery.common.columns import columns
+from cannery.common.console import columns
 from cannery.common.model import DeviceKind
 from cannery.common.outside import json_text, printable
 

@@ -9,10 +9,9 @@ from contextlib import suppress
 
 from packaging.version import InvalidVersion, Version
 
-from cannery.common.bases import Base, Distribution, PackageManager, Python, PythonSource
-from cannery.common.cann import CannPackages, CannRelease
+from cannery.common.bases import Base, Distribution, File, PackageManager, Python, PythonSource
 from cannery.common.errors import Span
-from cannery.common.model import EXTRAS, MACHINE_OF, CannPackages, CannRelease, Layout, Target
+from cannery.common.model import EXTRAS, MACHINE_OF, CannPackages, CannRelease, Target
 from cannery.common.specifiers import normal_name
 from cannery.common.wheels import TorchIndex, VendorWheel
 from cannery.compat.facts import Compat
