@@ -17,8 +17,8 @@ from cannery.matrix.families import MERGES
 from cannery.matrix.files import DATA
 from cannery.matrix.schema import matrix_of
 from cannery.publish.policy import publishing_of
-from cannery.verify.audit.own_checks import checks_of
 from cannery.verify.audit.profiles import profiles_of
+from cannery.verify.audit.user_checks import checks_of
 from schemas.emit import Schema, document
 from schemas.recorder import Recorder
 

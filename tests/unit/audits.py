@@ -11,8 +11,8 @@ from typing import Any
 
 from cannery.matrix.project import Project
 from cannery.verify.audit.contents import judge_image
-from cannery.verify.audit.found import ImageConfig, ImageFacts, parse_probe
-from cannery.verify.audit.result import Result
+from cannery.verify.audit.facts import ImageConfig, ImageFacts, parse_probe
+from cannery.verify.audit.report import Result
 from tests.unit.described import described_folder
 from tests.unit.matrices import CHECKOUT
 

@@ -12,7 +12,7 @@ from cannery.common.errors import MatrixError, Problem, Span, UsageError, file_e
 from cannery.common.model import DeviceKind
 from cannery.common.outside import whole_number
 from cannery.common.yaml_reader import Section, read_yaml
-from cannery.verify.audit.result import Result, Standing
+from cannery.verify.audit.report import Result, Standing
 
 SECONDS = 300
 MAX_SECONDS = 86400
@@ -22,7 +22,7 @@ _SHOWN = 500
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnCheck:
+class UserCheck:
     """One command. ``command`` is run by sh; ``output`` is a regular expression, or empty.
 
     ``memory_mb`` is what the largest of its processes may use, 0 for any amount. ``cards`` is the
@@ -46,7 +46,7 @@ class OwnCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """How a command ended. ``peak_kib`` is -1 where it could not be measured."""
+    """The end of a command. ``peak_kib`` is -1 where it could not be measured."""
 
     code: int
     said: str
@@ -55,7 +55,7 @@ class Ran:
     peak_kib: int
 
 
-def read_checks(folder: Path) -> tuple[tuple[OwnCheck, ...], bool]:
+def read_checks(folder: Path) -> tuple[tuple[UserCheck, ...], bool]:
     """The checks in the YAML files of ``folder``, and whether it has testinfra files, too."""
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}.")
@@ -67,21 +67,18 @@ def read_checks(folder: Path) -> tuple[tuple[OwnCheck, ...], bool]:
     if not files and not has_tests:
         fix = "Add checks as docs/test-any-image.md describes."
         raise UsageError(Problem(what=f"{folder} has neither *.yaml nor test_*.py.", fix=fix))
-    return tuple(each for path in files for each in _read(path)), has_tests
-
-
-def _read(path: Path) -> tuple[OwnCheck, ...]:
     try:
-        return read_yaml(path, path.name, checks_of)
+        checks = [check for path in files for check in read_yaml(path, path.name, checks_of)]
     except MatrixError as error:
         raise UsageError(error.problems) from error
+    return tuple(checks), has_tests
 
 
-def checks_of(top: Section) -> tuple[OwnCheck, ...]:
+def checks_of(top: Section) -> tuple[UserCheck, ...]:
     """The checks of the file ``top``; what is wrong becomes a problem."""
     if top.text("schema") not in ("1", ""):
         top.wrong("schema", "this version of cannery reads schema 1 only.")
-    found: list[OwnCheck] = []
+    found: list[UserCheck] = []
     for section in top.mappings("checks", required=True, item="a check"):
         check = _check(section)
         if check.name and check.name in {each.name for each in found}:
@@ -90,7 +87,7 @@ def checks_of(top: Section) -> tuple[OwnCheck, ...]:
     return tuple(found)
 
 
-def _check(section: Section) -> OwnCheck:
+def _check(section: Section) -> UserCheck:
     name, command = section.text("name"), section.text("command")
     output = section.text("output", required=False)
     try:
@@ -99,7 +96,7 @@ def _check(section: Section) -> OwnCheck:
         section.wrong("output", f"{output!r} is not a regular expression: {error}.")
     device = section.flag("device")
     cards = _number(section, "cards", 1 if device else 0, MAX_CARDS)
-    found = OwnCheck(
+    found = UserCheck(
         name=name,
         command=command,
         output=output,
@@ -122,8 +119,8 @@ def _number(section: Section, key: str, default: int, most: int) -> int:
     return default
 
 
-def judge_ran(check: OwnCheck, ran: Ran, device: DeviceKind) -> Result:
-    """Whether the command did what ``check`` asks for; every miss is named."""
+def judge_ran(check: UserCheck, ran: Ran, device: DeviceKind) -> Result:
+    """The result of a command, with every requirement of ``check`` that it misses."""
     wrong = []
     if ran.timed_out:
         wrong.append(f"it took more than {check.seconds} s")
@@ -151,15 +148,15 @@ def judge_ran(check: OwnCheck, ran: Ran, device: DeviceKind) -> Result:
     )
 
 
-def left_out(checks: Sequence[OwnCheck], cards: int, device: DeviceKind) -> list[Result]:
+def left_out(checks: Sequence[UserCheck], cards: int, device: DeviceKind) -> list[Result]:
     """A result for each check that needs more cards than the ``cards`` that there are."""
     return [
         Result(
-            check=each.check,
+            check=check.check,
             standing=Standing.NOT_RUN,
-            text=f"{each.name} needs {each.cards} cards, and device {device} has {cards}.",
+            text=f"{check.name} needs {check.cards} cards, and device {device} has {cards}.",
             device=device,
         )
-        for each in checks
-        if each.cards > cards
+        for check in checks
+        if check.cards > cards
     ]
