@@ -18,8 +18,8 @@ from cannery.matrix.families import MERGES
 from cannery.matrix.files import DATA
 from cannery.matrix.schema import matrix_of
 from cannery.publish.policy import PublishFile
-from cannery.verify.audit.own_checks import ChecksFile
 from cannery.verify.audit.profiles import ProfilesFile
+from cannery.verify.audit.user_checks import ChecksFile
 from schemas.emit import Schema, document
 from schemas.recorder import Recorder
 

@@ -65,8 +65,12 @@ class CompatErrors:
             return
         found = self.findings[target.id] = judge(target, self._compat)
         for refusal in refusals_of(target, found, self._compat):
-            shared = bool(refusal.place)
-            node = self._top.at(refusal.place) if shared else section.node_of(refusal.key)
+            shared = bool(refusal.finding.place)
+            node = (
+                self._top.at(refusal.finding.place)
+                if shared
+                else section.node_of(refusal.finding.key)
+            )
             new = _Cause(node=node, first=refusal, shared=shared)
             cause = self._causes.setdefault((node.start_mark.index, refusal.finding.text), new)
             cause.targets.append(target.id)

@@ -3,20 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-
-import yaml
 
 from cannery.common import console
 from cannery.common.bases import Base
-from cannery.common.errors import MatrixError, Problem
+from cannery.common.errors import Span
 from cannery.common.references import full_reference
-from cannery.common.yaml_reader import Problems, Section, compose
-from cannery.matrix.files import FACTS, MATRIX, Data
-from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
-from cannery.matrix.schema import parse_files
+from cannery.matrix.text import YamlText
 from cannery.matrix.versions import Use, VersionChange, rewrite
 from cannery.registry.client import digest_of_tag
 
@@ -48,42 +42,19 @@ def update_bases(project: Project, *, building: str, write: bool, ca: Path | Non
         print(f"{base.name}: {images[base.name]}")
     if not images:
         console.say("every base that a target uses has a digest")
-    elif not write:
+        return
+    if not write:
         console.say("nothing was written; add --write to put it into matrix.yaml")
-    else:
-        before = project.files()
-        after = _with_images(before, images)
-        old, new = _images(parse_files(before)), _images(parse_files(after))
-        if new != {key: images.get(key[1], image) for key, image in old.items()}:
-            what = "matrix.yaml cannot be changed by program: more than the image would change."
-            fix = "Write each image there that is listed above."
-            raise MatrixError(Problem(what=what, fix=fix))
-        project.replace_named(after, before)
-        console.say("now run: python build.py render")
-
-
-def _images(matrix: Matrix) -> dict[tuple[str, str], str]:
-    """Target and base to the base's reference."""
-    return {
-        (name, base.name): base.image
-        for name, target in matrix.targets.items()
-        for base in (target.base, target.build_base)
-    }
-
-
-def _with_images(files: Data, images: Mapping[str, str]) -> Data:
-    """``files`` with the new image of each base by its name.
-
-    Raises:
-        MatrixError: a value is not written as it is read.
-    """
-    problems = {name: Problems(name) for name in files if name != FACTS}
-    tops = [Section(compose(files[name], name), name, place) for name, place in problems.items()]
+        return
+    before = project.files()
     changes: dict[str, list[VersionChange]] = {}
-    for base, image in images.items():
-        nodes = (top.at(("bases", base, "image")) for top in tops)
-        node = next(node for node in nodes if isinstance(node, yaml.ScalarNode))
-        where = problems[MATRIX].span(node)
+    for name, image in images.items():
+        nodes = {file: YamlText(before[file], file).at(("bases", name, "image")) for file in before}
+        file, node = next((file, node) for file, node in nodes.items() if node)
+        mark = node.start_mark
+        where = Span(file=file, line=mark.line + 1, column=mark.column + 1)
         use = Use(key="image", version=str(node.value), where=where, targets=())
-        changes.setdefault(where.file, []).append(VersionChange(use=use, version=image))
-    return {name: rewrite(text, changes.get(name, ())) for name, text in files.items()}
+        changes.setdefault(file, []).append(VersionChange(use=use, version=image))
+    after = {file: rewrite(text, changes.get(file, ())) for file, text in before.items()}
+    project.replace_named(after, before)
+    console.say("now run: python build.py render")
