@@ -28,7 +28,8 @@ from cannery.common.process import run
 from cannery.deploy.run_spec import RunSpec
 from cannery.engine.client import talking
 from cannery.engine.images import ImageFiles
-from cannery.image.simulated import LABEL, MARK, marked_paths, marker_paths
+from cannery.image.plan import SIMULATED_LABEL
+from cannery.image.simulator_spec import MARK, marked_paths, marker_paths
 
 LABEL_TEST = "io.cannery.test-container"
 """The label of test containers; its value is the mark of the run that created the container."""
@@ -241,8 +242,8 @@ def stand_ins_in(container: Container, target: Target) -> tuple[str, ...]:
 
 def _signs(container: Container, target: Target) -> Iterator[str]:
     labels = container.attrs["Config"].get("Labels") or {}
-    if labels.get(LABEL) == "true":
-        yield f"label {LABEL}=true"
+    if labels.get(SIMULATED_LABEL) == "true":
+        yield f"label {SIMULATED_LABEL}=true"
     words = container.attrs["Config"].get("Env") or ()
     environment = dict(each.split("=", 1) for each in words if "=" in each)
     files = ImageFiles(container)

@@ -24,12 +24,7 @@ from cannery.common.specifiers import (
     parse_requirement,
 )
 from cannery.lock.debs import DebLock, parse_debs
-from cannery.lock.requirements import (
-    build_inputs_digest,
-    inputs_digest,
-    overrides,
-    requirement_groups,
-)
+from cannery.lock.requirements import Requirements
 from cannery.matrix.project import Project
 
 INPUTS = "# Inputs: "
@@ -283,14 +278,15 @@ def with_wants(text: str, wants: Mapping[str, Sequence[str]]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def check_lock(target: Target, lock: Lock) -> None:
-    """Raise MatrixError unless ``lock`` has what ``target`` requires, with one file for each.
+def check_lock(requirements: Requirements, lock: Lock) -> None:
+    """Raise MatrixError unless ``lock`` has the ``requirements``, with one file for each.
 
     That of the build requirements is checked as well, if there is one.
     """
     problems: list[_Misfit] = []
-    over = _overrides(target)
-    for group, texts in requirement_groups(target).items():
+    target = requirements.target
+    over = _overrides(requirements)
+    for group, texts in requirements.groups.items():
         for text in texts:
             requirement = parse_requirement(text)
             name = normal_name(requirement.name)
@@ -303,12 +299,12 @@ def check_lock(target: Target, lock: Lock) -> None:
             elif not all(admits(each, wheel.version) for each in bounds):
                 problems.append((f"{requirement} is locked as {wheel.version}.", name))
     problems += _unclear(lock)
-    if not problems and lock.inputs != inputs_digest(target):
+    if not problems and lock.inputs != requirements.digest:
         problems.append(("the requirements of the target have changed since it was locked.", ""))
     if problems:
         raise _out_of_date(target, lock, "requirements.lock", problems)
     if lock.build:
-        _check_build_lock(target, lock.build)
+        _check_build_lock(requirements, lock.build)
 
 
 def contradictions(target: Target, lock: Lock) -> list[Problem]:
@@ -318,13 +314,14 @@ def contradictions(target: Target, lock: Lock) -> list[Problem]:
     that the target takes in any version, because the next lock finds one that fits.
     """
     asked: dict[str, list[str]] = {}
-    for text in (text for texts in requirement_groups(target).values() for text in texts):
+    requirements = Requirements(target)
+    for text in (text for texts in requirements.groups.values() for text in texts):
         requirement = parse_requirement(text)
         if applies(requirement, target):
             asked.setdefault(normal_name(requirement.name), []).append(text)
     if wheel := target.torch_wheel:
         asked.setdefault("torch", []).append(f"torch=={wheel.version}")
-    for name in _overrides(target):
+    for name in _overrides(requirements):
         asked.pop(name, None)
     return [
         _contradiction(target, lock, wheel, want, has)
@@ -366,23 +363,23 @@ def _contradiction(target: Target, lock: Lock, wheel: LockedWheel, want: str, ha
     )
 
 
-def _overrides(target: Target) -> dict[str, list[str]]:
+def _overrides(requirements: Requirements) -> dict[str, list[str]]:
     """Package to what replaces every requirement of it; to nothing if it is to be left out."""
     found: dict[str, list[str]] = {}
-    for text in overrides(target):
+    for text in requirements.overrides:
         requirement = parse_requirement(text)
         bounds = found.setdefault(normal_name(requirement.name), [])
-        bounds += [text] if applies(requirement, target) else []
+        bounds += [text] if applies(requirement, requirements.target) else []
     return found
 
 
-def _check_build_lock(target: Target, lock: Lock) -> None:
+def _check_build_lock(requirements: Requirements, lock: Lock) -> None:
     problems = _unclear(lock)
-    if not problems and lock.inputs != build_inputs_digest(target):
+    if not problems and lock.inputs != requirements.build_digest:
         what = "the build requirements of the target have changed since it was locked."
         problems.append((what, ""))
     if problems:
-        raise _out_of_date(target, lock, "build-requirements.lock", problems)
+        raise _out_of_date(requirements.target, lock, "build-requirements.lock", problems)
 
 
 def _unclear(lock: Lock) -> list[_Misfit]:

@@ -18,16 +18,7 @@ from cannery.common.package_index import PackageIndex
 from cannery.common.wheels import MACHINES, WheelPlatform
 from cannery.lock.lock_file import INPUTS, parse_lock, with_files
 from cannery.lock.locked_files import Pinned, exact, nearest, platform_options
-from cannery.lock.requirements import (
-    build_inputs_digest,
-    build_requirement_groups,
-    index_options,
-    inputs_digest,
-    overrides,
-    requirement_groups,
-    sdists,
-    wheel_platform,
-)
+from cannery.lock.requirements import Requirements
 from cannery.lock.uv import Job, UnsolvedError, compiled, stated_metadata
 from cannery.lock.wheel_requirements import Metadata
 from cannery.matrix.files import FACTS
@@ -131,7 +122,8 @@ def lock_target(
             lock that is there has an invalid line, or the index has other files than it names.
         EngineError: uv failed for another reason, such as an index that cannot be reached.
     """
-    override = overrides(target)
+    requirements = Requirements(target)
+    override = requirements.overrides
     allowed_env = {wheel.package: wheel.version for wheel in target.built_wheels.values()}
     files = {"overrides.txt": "\n".join(override)} if override else {}
     options = ("--override", "overrides.txt") if override else ()
@@ -143,34 +135,35 @@ def lock_target(
     lock = _Lock(
         name=target.id,
         path=project.lock(target),
-        groups=requirement_groups(target),
+        groups=requirements.groups,
         more=stated_metadata(allowed_env) | files,
         options=options,
-        indexes=index_options(target),
-        sdists=sdists(target),
+        indexes=requirements.index_options,
+        sdists=requirements.sdists,
     )
     text = _locked(project, target, lock, upgrade, source)
-    return f"{HEADER}{INPUTS}{inputs_digest(target)}\n{text}"
+    return f"{HEADER}{INPUTS}{requirements.digest}\n{text}"
 
 
 def lock_build_requirements(
     project: Project, target: Target, upgrade: Iterable[str], source: PackageIndex
 ) -> str:
     """The text of the lock of what builds wheels of ``target`` from sdists; as ``lock_target``."""
+    requirements = Requirements(target)
     lock = _Lock(
         name=f"the builder of {target.id}",
         path=project.build_requirements_lock(target),
-        groups=build_requirement_groups(target),
+        groups=requirements.build_groups,
     )
     text = _locked(project, target, lock, upgrade, source)
-    return f"{HEADER}{INPUTS}{build_inputs_digest(target)}\n{text}"
+    return f"{HEADER}{INPUTS}{requirements.build_digest}\n{text}"
 
 
 def _locked(
     project: Project, target: Target, lock: _Lock, upgrade: Iterable[str], source: PackageIndex
 ) -> str:
     before = _before(project, lock.path)
-    platform = wheel_platform(target)
+    platform = Requirements(target).platform
     job = Job(
         name=lock.name,
         inputs=_inputs(lock.groups),
@@ -252,7 +245,7 @@ def _unsolved(
     said = str(error)
     problems = [Problem(what=error.problems[0].what, where=_place(project, target, said))]
     if found := _NO_FILE.search(said):
-        problems += nearest(found["name"], found["version"], wheel_platform(target), source)
+        problems += nearest(found["name"], found["version"], Requirements(target).platform, source)
     return MatrixError(problems)
 
 
@@ -263,7 +256,8 @@ def _place(project: Project, target: Target, said: str) -> Span:
         for wheel in target.built_wheels.values()
         for text in (wheel.requirement, *wheel.requirements)
     ]
-    for text in (*target.requirements, *overrides(target), *target.cann.requirements, *built):
+    declared = (*target.requirements, *target.cann.requirements, *built)
+    for text in (*declared, *Requirements(target).overrides):
         word = re.compile(rf"(?<![\w.-]){re.escape(text)}(?![\w.-])")
         if word.search(said):
             places = [

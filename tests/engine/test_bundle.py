@@ -20,7 +20,7 @@ from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.references import image_name
 from cannery.engine.base import building_architecture
-from cannery.image.record import BASES, origin_labels
+from cannery.image.content_key import BASES, origin_labels
 from cannery.matrix.project import Project
 
 from .bases import base_image
