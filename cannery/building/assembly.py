@@ -30,10 +30,8 @@ from cannery.engine.simulator import Simulated, simulated
 from cannery.fetch.artifacts import check_artifacts
 from cannery.fetch.needs import files_of_build
 from cannery.image.bake_file import ImageBuild, bake_file
-from cannery.image.content_key import LABEL
-from cannery.image.record import bases_labels, origin_labels
-from cannery.image.simulated import ARGUMENT as SIMULATED
-from cannery.image.simulated import LABEL as SIMULATED_LABEL
+from cannery.image.content_key import LABEL, bases_labels, origin_labels
+from cannery.image.plan import SIMULATED_ARGUMENT, SIMULATED_LABEL
 from cannery.image.vendor_image import (
     check_facts,
     image_labels,
@@ -234,7 +232,7 @@ def _image(
         folder=folder,
         platform=target.platform,
         contexts={**contexts, **own},
-        arguments={**names, **arguments, **({SIMULATED: "true"} if simulate else {})},
+        arguments={**names, **arguments, **({SIMULATED_ARGUMENT: "true"} if simulate else {})},
         labels={**labels, **image_labels(target)},
         no_cache=assembly.options.force,
     )

@@ -205,7 +205,7 @@ def commit_contents(project: Project, revision: str, target_id: str) -> Contents
             "wheels": {wheel.name: wheel.version for wheel in lock.wheels},
             **({"debian": {name: deb.version for name, deb in debs.items()}} if lock.debs else {}),
             "vendor": {name: file.name for name, file in target.artifacts.items()},
-            "environment": plan.environment,
+            "environment": plan.environment.all,
             "rendered files": {name: _short(files[name]) for name in files if name not in _LISTED},
             "build programs": {name: _short(text) for name, text in programs.items()},
         },

@@ -18,7 +18,7 @@ from cannery.lock.debs import Deb
 from cannery.lock.lock_file import Lock
 
 RECORD = "/usr/local/share/cannery/target.json"
-"""The file in an image that describes its target; see ``cannery.image.record``."""
+"""The file in an image that describes its target; see ``ImagePlan.image_record``."""
 
 LOCK = "/usr/local/share/cannery/requirements.lock"
 """The file in an image with the lock that its wheels were installed from."""

@@ -18,9 +18,8 @@ from cannery.common.files import now, read_text
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.common.process import run
 from cannery.engine import client as engine
-from cannery.image import simulated
 from cannery.image.content_key import LABEL
-from cannery.image.plan import NAMESPACE
+from cannery.image.plan import NAMESPACE, SIMULATED_LABEL, simulated_labels
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
 from cannery.publish.image_inventory import image_inventory
@@ -89,9 +88,9 @@ def _annotations(candidate: Candidate, created: str) -> dict[str, str]:
         "org.opencontainers.image.description": target.summary,
         "org.opencontainers.image.created": created,
         f"{NAMESPACE}.target": target.id,
-        simulated.LABEL: "false",
+        SIMULATED_LABEL: "false",
         LABEL: candidate.key,
-        **(simulated.simulated_labels(target) if candidate.simulated else {}),
+        **(simulated_labels(target) if candidate.simulated else {}),
     }
 
 
@@ -216,9 +215,9 @@ def platform_indexes(publishing: Publishing, pushed: Sequence[PushedImage]) -> l
 def _platform_index(publishing: Publishing, tag: str, images: Sequence[PushedImage]) -> ImagePush:
     indexes = [manifest_contents(image.root) for image in images]
     entries = [entry for index in indexes for entry in index.manifests]
-    simulate = any(index.annotations.get(simulated.LABEL) == "true" for index in indexes)
+    simulate = any(index.annotations.get(SIMULATED_LABEL) == "true" for index in indexes)
     name = publishing.index_tag(tag, simulate=simulate)
-    annotations = {"org.opencontainers.image.title": tag, simulated.LABEL: str(simulate).lower()}
+    annotations = {"org.opencontainers.image.title": tag, SIMULATED_LABEL: str(simulate).lower()}
     index = image_index(entries, annotations)
     return ImagePush(
         name=name,

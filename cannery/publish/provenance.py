@@ -19,7 +19,7 @@ from packageurl import PackageURL
 from cannery import __version__
 from cannery.common.bases import Base
 from cannery.common.model import MACHINE_OF, Target
-from cannery.image.record import source_uri
+from cannery.image.content_key import source_uri
 from cannery.lock.lock_file import LockedWheel
 from cannery.publish.inventory import Inventory, Origin
 from cannery.publish.sbom import package_url
