@@ -50,7 +50,7 @@ class MatrixText:
     def items(self, *path: str) -> list[str]:
         """The texts of the list at ``path``; empty if there is no such list."""
         nodes = (node for _, _, node in self._nodes(path) if isinstance(node, yaml.SequenceNode))
-        items = next((node.value for node in nodes if node.value), [])
+        items: list[yaml.Node] = next((node.value for node in nodes if node.value), [])
         return [str(item.value) for item in items if isinstance(item, yaml.ScalarNode)]
 
     def lines(self, *path: str) -> list[str]:
@@ -123,7 +123,8 @@ class MatrixText:
 
 def _key(parent: yaml.Node | None, name: str) -> yaml.Node:
     assert isinstance(parent, yaml.MappingNode)
-    return next(key for key, _ in parent.value if key.value == name)
+    keys: dict[str, yaml.Node] = {key.value: key for key, _ in parent.value}
+    return keys[name]
 
 
 def _append(lines: list[str], mapping: yaml.MappingNode, entry: Sequence[str]) -> None:
