@@ -29,7 +29,7 @@ from cannery.compat.facts import Compat
 from cannery.lock.lock_file import parse_lock
 from cannery.lock.requirements import Requirements
 from cannery.matrix.project import Project
-from cannery.matrix.versions import Use
+from cannery.matrix.text import Use
 
 KEYS = ("torch_npu", "deepspeed", *TOOLS)
 """The keys of a target that an index may have newer versions of."""
