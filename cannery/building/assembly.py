@@ -16,11 +16,13 @@ from cannery.building.plan import Action
 from cannery.building.planning import Planned, Selection, caches_of, index_of
 from cannery.building.ready import Ready, bases, content_key, expected_bases, local_names
 from cannery.common import console
-from cannery.common.bases import Base, CannSource, FoundBase
+from cannery.common.bases import Base, FoundBase
+from cannery.common.files import now
 from cannery.common.errors import ArtifactError, CanneryError, EngineError
-from cannery.common.files import Hashes, now
+from cannery.common.files import Hashes
 from cannery.common.model import Target
 from cannery.common.references import digest_in, image_tag
+from cannery.common.bases import CannSource
 from cannery.engine import base
 from cannery.engine.bake import BakeSettings, read_facts
 from cannery.engine.base import BaseCache
@@ -83,7 +85,7 @@ class VendorImages:
         """``build`` with the build contexts that it takes the CANN of ``ready`` from."""
         target, reference = ready.target, ready.target.vendor_image
         mirrors = at_mirrors(reference, self.project.settings().mirrors)
-        found = locate((*mirrors, reference), target.platform, self.options.ca)
+        found = locate((*mirrors, reference), [target.platform], self.options.ca).reference
         console.say(f"{target.id}: CANN {target.cann.version} is taken from {found}")
         program = hashlib.sha256("".join(vendor_files().values()).encode()).hexdigest()
         name = f"{digest_in(reference)[7:19]}-{target.docker_arch}-{program[:8]}.json"

@@ -18,7 +18,7 @@ from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_files
 from cannery.matrix.versions import Use, VersionChange, rewrite
-from cannery.registry.client import digest_of_tag
+from cannery.registry.client import locate
 
 
 def update_bases(project: Project, *, building: str, write: bool, ca: Path | None) -> None:
@@ -43,7 +43,7 @@ def update_bases(project: Project, *, building: str, write: bool, ca: Path | Non
     images = {}
     for base, platforms in unpinned.values():
         references = (*base.mirrors, str(full_reference(base.image)))
-        digest = digest_of_tag(references, sorted(platforms), ca)
+        digest = locate(references, sorted(platforms), ca).digest
         images[base.name] = f"{base.image}@{digest}"
         print(f"{base.name}: {images[base.name]}")
     if not images:
