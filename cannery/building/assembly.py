@@ -16,13 +16,11 @@ from cannery.building.plan import Action
 from cannery.building.planning import Planned, Selection, caches_of, index_of
 from cannery.building.ready import Ready, bases, content_key, expected_bases, local_names
 from cannery.common import console
-from cannery.common.bases import Base, FoundBase
-from cannery.common.files import now
+from cannery.common.bases import Base, CannSource, FoundBase
 from cannery.common.errors import ArtifactError, CanneryError, EngineError
-from cannery.common.files import Hashes
+from cannery.common.files import Hashes, now
 from cannery.common.model import Target
 from cannery.common.references import digest_in, image_tag
-from cannery.common.bases import CannSource
 from cannery.engine import base
 from cannery.engine.bake import BakeSettings, read_facts
 from cannery.engine.base import BaseCache

@@ -9,7 +9,6 @@ from pathlib import Path
 from cannery.cli.command import Command, Given
 from cannery.cli.common import existing, read
 from cannery.common import console
-from cannery.common.files import now
 from cannery.common.errors import Problem, UsageError, VulnerabilityError
 from cannery.common.files import now
 from cannery.common.option import OptionSet, flag, option

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from cannery.common import console
-from cannery.common.files import extract
 from cannery.common.bases import Base, FoundBase, Origin
 from cannery.common.errors import (
     CanneryError,

@@ -10,7 +10,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from cannery.common.files import is_day
 from cannery.common.errors import FileError, Problem
 from cannery.common.files import is_day, read_json, read_text
 from cannery.common.yaml_reader import Section, parse_yaml

@@ -13,7 +13,6 @@ from cannery.building import git
 from cannery.building.ready import bases
 from cannery.common import console
 from cannery.common.bases import Origin
-from cannery.common.files import now
 from cannery.common.errors import EngineError, Problem
 from cannery.common.files import now, read_text
 from cannery.common.outside import MOST_CONFIG, parse_json

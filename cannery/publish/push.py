@@ -13,7 +13,6 @@ from typing import Any
 from cannery.building import git
 from cannery.building.planning import Selection
 from cannery.common import console
-from cannery.common.files import now
 from cannery.common.errors import EngineError, Problem, PublishError, VerificationError, counted
 from cannery.common.files import now
 from cannery.common.http import is_loopback

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from cannery.common import console
-from cannery.common.files import now
 from cannery.common.errors import EngineError, FileError, Problem, UsageError, file_error
 from cannery.common.files import now, read_json
 from cannery.common.model import Target

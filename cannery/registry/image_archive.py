@@ -24,9 +24,8 @@ from typing import IO, Any, BinaryIO, cast
 
 import zstandard
 
-from cannery.common.files import Pieces
 from cannery.common.errors import EngineError, Problem, file_error
-from cannery.common.files import temporary_folder, write_files
+from cannery.common.files import Pieces, temporary_folder, write_files
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.registry.oci import CONFIG, LAYERS, Descriptor, digest_of
 

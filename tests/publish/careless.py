@@ -15,7 +15,6 @@ from cannery.common import console
 from cannery.common.bases import Address
 from cannery.common.errors import CanneryError
 from cannery.common.package_index import PackageIndex
-from cannery.common.bases import Address
 from cannery.engine import client as engine
 from cannery.engine.bake import Built, Failures, bake
 from cannery.image.bake_file import ImageBuild
