@@ -13,7 +13,7 @@ from cannery.common.errors import EngineError, PublishError, UsageError
 from cannery.common.references import Reference
 from cannery.publish.promote import Promotion
 from cannery.registry.client import Repository
-from cannery.registry.oci import image_index
+from cannery.registry.oci import image_manifest, manifest_contents
 from cannery.registry.records import Record
 from cannery.registry.transfer import closure
 from tests.unit.publications import record
@@ -110,8 +110,9 @@ def test_signatures_come_along(
     repository: Repository, other: Repository, pushed: tuple[Push, Record]
 ) -> None:
     told = pushed[1]
-    entry = closure(repository, told.digest)[0].descriptor("linux/arm64")
-    signature = image_index([entry], {"is": "a signature"})
+    # Not an index: buildx imagetools would make one of it.
+    config = manifest_contents(closure(repository, told.digest)[0]).blobs[0]
+    signature = image_manifest(config, [], {"is": "a signature"})
     name = told.digest.replace(":", "-") + ".sig"
     repository.put_manifest(signature.digest, signature)
     repository.put_manifest(name, signature)
