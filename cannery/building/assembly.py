@@ -81,7 +81,7 @@ class VendorImages:
         """``build`` with the build contexts that it takes the CANN of ``ready`` from."""
         target, reference = ready.target, ready.target.vendor_image
         mirrors = at_mirrors(reference, self.project.settings().mirrors)
-        found = locate((*mirrors, reference), target.platform, self.options.ca)
+        found = locate((*mirrors, reference), [target.platform], self.options.ca).reference
         console.say(f"{target.id}: CANN {target.cann.version} is taken from {found}")
         program = hashlib.sha256("".join(vendor_files().values()).encode()).hexdigest()
         name = f"{digest_in(reference)[7:19]}-{target.docker_arch}-{program[:8]}.json"

@@ -141,8 +141,7 @@ def _json(project: Project, targets: Sequence[Target], *, verbose: bool) -> str:
         for row in target_rows(project, targets)
     ]
     if verbose:
-        from cannery.publish.details import details
-        from cannery.publish.table import gather
+        from cannery.publish.catalog import details, gather
 
         entries = {entry.target.id: entry for entry in gather(project, state_keys(project))}
         more = details(project, [entries[target.id] for target in targets])

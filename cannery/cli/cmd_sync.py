@@ -28,7 +28,7 @@ from cannery.lock.requirements import Requirements
 from cannery.lock.resolve import write_locks
 from cannery.matrix.project import Project
 from cannery.options import CA, INDEX_URL
-from cannery.publish.table import inserted
+from cannery.publish.catalog import inserted
 
 
 @dataclass(frozen=True, kw_only=True)

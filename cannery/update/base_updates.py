@@ -11,7 +11,7 @@ from cannery.common.errors import Span
 from cannery.common.references import full_reference
 from cannery.matrix.project import Project
 from cannery.matrix.text import MatrixText, Use, VersionChange, rewrite
-from cannery.registry.client import digest_of_tag
+from cannery.registry.client import locate
 
 
 def update_bases(project: Project, *, building: str, write: bool, ca: Path | None) -> None:
@@ -36,7 +36,7 @@ def update_bases(project: Project, *, building: str, write: bool, ca: Path | Non
     images = {}
     for base, platforms in unpinned.values():
         references = (*base.mirrors, str(full_reference(base.image)))
-        digest = digest_of_tag(references, sorted(platforms), ca)
+        digest = locate(references, sorted(platforms), ca).digest
         images[base.name] = f"{base.image}@{digest}"
         print(f"{base.name}: {images[base.name]}")
     if not images:

@@ -23,7 +23,7 @@ from cannery.image.content_key import bases_labels
 from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
-from cannery.publish.image_inventory import image_inventory
+from cannery.publish.inventory import image_inventory
 
 from .conftest import Built
 from .engines import registry

@@ -20,15 +20,18 @@ from cannery.common.model import Target
 from cannery.image.plan import plan_image
 from cannery.lock.debs import DEBS
 from cannery.lock.lock_file import parse_lock
-from cannery.publish.image_inventory import (
+from cannery.publish.attestations import package_url
+from cannery.publish.inventory import (
     INSTALLED,
+    LOCK,
+    RECORD,
     RPMS,
+    Inventory,
+    Origin,
     image_inventory,
     rpm_files,
     rpm_packages,
 )
-from cannery.publish.inventory import LOCK, RECORD, Inventory, Origin
-from cannery.publish.sbom import package_url
 from tests.unit.matrices import DIGEST, Checkout, lock_for
 
 CANN = "/usr/local/Ascend/ascend-toolkit/latest/python/site-packages"
