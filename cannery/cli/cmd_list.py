@@ -16,7 +16,7 @@ from cannery.common.option import option
 from cannery.common.outside import json_text
 from cannery.common.references import image_name
 from cannery.compat.finding import UNKNOWN, end_of_life, lifetimes_of
-from cannery.fetch.needs import Missing, Need, Supply, needed_origins, real_needs, summary
+from cannery.fetch.needs import Missing, Need, Supply, missing_files, real_needs, summary
 from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions
 from cannery.registry.records import Record, latest, read_records
@@ -168,8 +168,7 @@ class TargetRow:
 
     def missing(self, folder: Path) -> dict[str, str]:
         """The files that even a simulated build needs and ``folder`` does not have: to origins."""
-        needed = needed_origins(self.target, simulate=True)
-        return {name: at for name, at in needed.items() if not (folder / name).is_file()}
+        return missing_files(self.target, folder, simulate=True)
 
 
 def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
