@@ -16,7 +16,7 @@ from cannery.common.model import TOOLS
 from cannery.compat import Verdict, judge, passes
 from cannery.compat.facts import Compat, Compatible
 from cannery.lock.index_versions import Answers, is_whole, open_uses, question_of
-from cannery.matrix.versions import Use, VersionChange
+from cannery.matrix.text import Use, VersionChange
 
 _ROW_NEEDED = (
     "No index says for which CANN a torch_npu is, so nothing is written for it. Add its row to "
