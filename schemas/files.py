@@ -11,20 +11,28 @@ from typing import TypeVar
 
 import yaml
 
+from cannery.common.models import Model, json_schema
 from cannery.common.yaml_reader import Problems, Section
-from cannery.compat.reader import compat_of
+from cannery.compat import Compat
 from cannery.matrix.families import MERGES
 from cannery.matrix.files import DATA
 from cannery.matrix.schema import matrix_of
-from cannery.publish.policy import publishing_of
-from cannery.verify.audit.profiles import profiles_of
-from cannery.verify.audit.user_checks import checks_of
+from cannery.publish.policy import PublishFile
+from cannery.verify.audit.profiles import ProfilesFile
+from cannery.verify.audit.user_checks import ChecksFile
 from schemas.emit import Schema, document
 from schemas.recorder import Recorder
 
 T = TypeVar("T")
 
 FOLDER = Path(__file__).resolve().parent
+
+MODELS: dict[str, type[Model]] = {
+    "compat": Compat,
+    "publish": PublishFile,
+    "checks": ChecksFile,
+    "profiles": ProfilesFile,
+}
 
 
 def schema_files(folder: Path = FOLDER) -> dict[Path, str]:
@@ -33,19 +41,14 @@ def schema_files(folder: Path = FOLDER) -> dict[Path, str]:
     Raises:
         MatrixError: a sample is wrong, or lacks an example of a key.
     """
-    matrix, targets = record(folder, "matrix.yaml", lambda top: matrix_of(top, None))
-    compat, _ = record(folder, "compat.yaml", compat_of)
-    publish, _ = record(folder, "publish.yaml", lambda top: publishing_of(top, targets))
-    checks, _ = record(folder, "checks.yaml", checks_of)
-    profiles, _ = record(folder, "profiles.yaml", profiles_of)
+    matrix, _ = record(folder, "matrix.yaml", lambda top: matrix_of(top, None))
     _describe(matrix, (FOLDER.parent / "docs" / "matrix.md").read_text(encoding="utf-8"))
     _complete_families(matrix)
     return {
         folder / f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         for name, schema in (
-            *(("matrix", matrix), ("data", _data(matrix)), ("compat", compat)),
-            ("publish", publish),
-            *(("checks", checks), ("profiles", profiles)),
+            *(("matrix", matrix), ("data", _data(matrix))),
+            *((name, json_schema(model)) for name, model in MODELS.items()),
         )
     }
 

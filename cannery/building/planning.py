@@ -67,12 +67,14 @@ def with_images(selection: Selection, options: BuildOptions, settings: Settings)
     """
     # Without a source by name, --simulate simulates CANN, too.
     order = [CannSource(name) for name in options.sources]
-    order = order or ([] if options.simulate else [*settings.order])
+    order = order or ([] if options.simulate else [*settings.sources.order])
     targets, failures = [], {}
     for target in selection.targets:
         image = ""
         try:
-            image = image_of(target, order, options.artifacts, servers=bool(settings.servers))
+            image = image_of(
+                target, order, options.artifacts, servers=bool(settings.sources.servers)
+            )
         except CanneryError as error:
             failures[target.id] = error
         targets.append(replace(target, vendor_image=image) if image else target)

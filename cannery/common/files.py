@@ -40,6 +40,13 @@ def is_day(text: str) -> bool:
         return False
 
 
+def day(text: str) -> str:
+    """``text``, which must be a day; ValueError if it is none."""
+    if not is_day(text):
+        raise ValueError(f"{text!r} is not a day. Write it as in 2026-08-21.")
+    return text
+
+
 def days_between(first: str, last: str) -> int:
     """How many days ``last`` is after ``first``, each as in ``2026-11-21``."""
     return (date.fromisoformat(last) - date.fromisoformat(first)).days

@@ -8,9 +8,8 @@ not known.
 
 from __future__ import annotations
 
-from cannery.compat.facts import Compat
+from cannery.compat.facts import Compat, parse_compat
 from cannery.compat.finding import Finding, Verdict
-from cannery.compat.reader import parse_compat
 from cannery.compat.rules import Refusal, judge, passes, refusals_of
 
 __all__ = [

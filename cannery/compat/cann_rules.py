@@ -121,8 +121,8 @@ def _judge_nnal(subject: Subject) -> Iterator[Finding]:
 def nnal_abis(subject: Subject) -> tuple[tuple[CxxAbi, ...], tuple[CxxAbi, ...]]:
     """The rows about the torch's ABI, and about the CANN's default, best source first."""
     torch, rows = subject.torch, subject.compat.abis
-    of_torch = [row for row in rows if torch and (t := row.when.torch) and t.contains(torch, True)]
-    of_images = [row for row in rows if row.when.cann and subject.judged_as in row.when.cann]
+    of_torch = [row for row in rows if torch and (t := row.torch) and t.contains(torch, True)]
+    of_images = [row for row in rows if row.cann and subject.judged_as in row.cann]
     return best_first(of_torch), best_first(of_images)
 
 

@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from packaging.version import Version
+from pydantic import model_validator
 
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import did_you_mean
 from cannery.common.model import CannRelease
-from cannery.common.yaml_reader import Section, read_yaml
+from cannery.common.models import Model, Sha256, raise_mistakes, read_yaml
 from cannery.compat.facts import Compat, FileName
 
 _MACHINES = {"linux/arm64": "aarch64", "linux/amd64": "x86_64"}
@@ -62,17 +61,22 @@ def _names(release: CannRelease) -> list[CannVersion]:
 
 
 ARCHIVES = Path(__file__).with_name("pythons.yaml")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Archive:
-    """One interpreter; ``sha256`` is by machine, aarch64 or x86_64."""
+class Archive(Model):
+    """One interpreter, with the sha256 of its archive for each machine that has one."""
 
     version: str
     release: str
     source: str
-    sha256: Mapping[str, str]
+    aarch64: Sha256 = ""
+    x86_64: Sha256 = ""
+
+    @property
+    def sha256(self) -> dict[str, str]:
+        """Machine to sha256."""
+        both = {"aarch64": self.aarch64, "x86_64": self.x86_64}
+        return {machine: sha256 for machine, sha256 in both.items() if sha256}
 
     @property
     def minor(self) -> str:
@@ -85,33 +89,29 @@ class Archive:
         return f"{stem}-unknown-linux-gnu-install_only.tar.gz"
 
 
-def load_archives(path: Path = ARCHIVES) -> list[Archive]:
-    """Every archive, newest first."""
-    archives = read_yaml(path, path.name, _archives)
-    return sorted(archives, key=lambda archive: Version(archive.version), reverse=True)
+class _Source(Model):
+    name: str
+    date: str
 
 
-def _archives(top: Section) -> list[Archive]:
-    sources: dict[str, str] = {}
-    if section := top.section("sources"):
-        for name, source in section.sections():
-            sources[name] = f"{source.text('name')}, {source.text('date')}"
-            source.done()
-    archives = []
-    for row in top.mappings("archives", required=True, item="a row of archives"):
-        hashes = {m: row.text(m, required=False) for m in ("aarch64", "x86_64")}
-        for machine, text in hashes.items():
-            if text and not _SHA256.fullmatch(text):
-                row.wrong(machine, "a sha256 has 64 digits, 0 to 9 and a to f.")
-        name = row.text("source")
-        if name and name not in sources:
-            row.wrong("source", f"there is no source {name!r}.", did_you_mean(name, sources))
-        archive = Archive(
-            version=row.text("version"),
-            release=row.text("release"),
-            source=sources.get(name, ""),
-            sha256={machine: text for machine, text in hashes.items() if text},
+class _Archives(Model):
+    sources: dict[str, _Source]
+    archives: tuple[Archive, ...]
+
+    @model_validator(mode="after")
+    def _sources_exist(self) -> Self:
+        raise_mistakes(
+            (("archives", number, "source"), f"there is no source {each.source!r}.", hint)
+            for number, each in enumerate(self.archives)
+            if each.source not in self.sources
+            for hint in [did_you_mean(each.source, self.sources)]
         )
-        row.done()
-        archives.append(archive)
-    return archives
+        return self
+
+
+def load_archives(path: Path = ARCHIVES) -> list[Archive]:
+    """Every archive, newest first; ``source`` has the name and the date of the source."""
+    read = read_yaml(_Archives, path)
+    cited = {key: f"{each.name}, {each.date}" for key, each in read.sources.items()}
+    archives = [each.model_copy(update={"source": cited[each.source]}) for each in read.archives]
+    return sorted(archives, key=lambda archive: Version(archive.version), reverse=True)

@@ -124,7 +124,7 @@ def _differ(key: str, first: str, second: str) -> bool:
 def pinned_beside(package: str, torch: str, compat: Compat) -> str:
     """The version of ``package`` that compat.yaml pins for ``torch``; "" for none."""
     for row in compat.packages:
-        pinned = row.when.torch is not None and row.when.torch.contains(torch)
+        pinned = row.torch is not None and row.torch.contains(torch)
         if row.package == package and row.pin is not None and pinned:
             return next((pin.version for pin in row.pin if pin.operator == "=="), "")
     return ""

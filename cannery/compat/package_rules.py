@@ -137,7 +137,7 @@ def judge_packages(subject: Subject) -> list[Finding]:
         for name in names:
             by_name.setdefault(name, []).append(row)
     for name, rows in by_name.items():
-        holding = [row for row in rows if holds(row.when, subject)]
+        holding = [row for row in rows if holds(row, subject)]
         findings += _judge_package(subject, name, holding)
     return [*findings, *_judge_named_versions(subject), *_judge_mindspore(subject)]
 
@@ -208,7 +208,7 @@ def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator
     if refused := [row for row in rows if row.refused]:
         for why in dict.fromkeys(row.refused for row in refused):
             same = [row for row in refused if row.refused == why]
-            fix = same[0].instead or _instead(subject, same[0].when)
+            fix = same[0].instead or _instead(subject, same[0])
             text = f"{listed} is refused: {why}."
             yield _package(name, Verdict.FORBIDDEN, text, first, rows=best_first(same), fix=fix)
         return
@@ -288,12 +288,12 @@ def _missing(name: str, row: Package) -> Finding:
 def _because(row: Package) -> str:
     """Who needs the bound, in the row's words: the same for all targets that it holds for."""
     reasons = []
-    if row.when.torch is not None:
-        reasons.append(f"torch {row.when.torch}")
-    if row.when.cann is not None:
-        reasons.append(f"CANN {row.when.cann}")
-    if row.when.requirement is not None:
-        reasons.append(str(row.when.requirement))
+    if row.torch is not None:
+        reasons.append(f"torch {row.torch}")
+    if row.cann is not None:
+        reasons.append(f"CANN {row.cann}")
+    if row.requirement is not None:
+        reasons.append(str(row.requirement))
     return f", which {' with '.join(reasons)} needs" if reasons else ""
 
 

@@ -52,10 +52,10 @@ def judge(target: Target, compat: Compat) -> list[Finding]:
     findings += judge_packages(subject)
     findings += _judge_application(subject)
     for row in compat.known_bad:
-        if holds(row.when, subject) and not (
+        if holds(row, subject) and not (
             row.python_below and Version(target.python.version) >= Version(row.python_below)
         ):
-            key = "torch" if row.when.usual_index or row.when.requirement else "torch_npu"
+            key = "torch" if row.usual_index or row.requirement else "torch_npu"
             key = "python" if row.python_below else key
             text, pairs = f"This combination fails: {row.why}.", key == "torch_npu"
             findings.append(

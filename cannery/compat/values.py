@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
+from pydantic import BeforeValidator, Field
 
-from cannery.common.cann_version import CannVersion
-from cannery.common.errors import did_you_mean
-from cannery.common.files import is_day
+from cannery.common.cann_version import CannRange, CannVersion
+from cannery.common.files import day, is_day
 from cannery.common.model import CHIPS, chip_hint
+from cannery.common.models import OneOf, Parsed, Unique
+from cannery.common.specifiers import parse_requirement, specifiers
 from cannery.common.wheels import MACHINES
 
 _PYTHONS = re.compile(r"3\.([0-9][0-9]?)(?:-3\.([0-9][0-9]?))?")
@@ -21,28 +23,6 @@ _GLIBC = re.compile(r"[0-9]+\.[0-9]+")
 _DATE = re.compile(r"[0-9]{4}(-[0-9][0-9](-[0-9][0-9])?)?")
 _FIRST = "2000-01-01"
 """Completes a date without a month or a day."""
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text that ``parse`` reads; it raises ValueError with what is wrong."""
-
-    parse: Callable[[str], Any]
-
-
-@dataclass(frozen=True)
-class Texts:
-    """A list of texts, each of which ``parse`` reads."""
-
-    parse: Callable[[str], Any]
-
-
-@dataclass(frozen=True, eq=False)
-class OneOf:
-    """A name in ``known``, which messages call a ``noun``; it stands for the value there."""
-
-    known: Mapping[str, Any]
-    noun: str
 
 
 def python_range(text: str) -> tuple[str, ...]:
@@ -73,28 +53,10 @@ def _app(text: str) -> str:
     return text
 
 
-def _abi(text: str) -> int:
-    if text not in ("0", "1"):
-        raise ValueError(f"unknown libstdc++ ABI {text}. It is 0 or 1.")
-    return int(text)
-
-
-def _rank(text: str) -> int:
-    if not re.fullmatch(r"[1-9]", text):
-        raise ValueError(f"{text!r} is not a rank. Write a number from 1 to 9.")
-    return int(text)
-
-
 def _glibc(text: str) -> tuple[int, ...]:
     if not _GLIBC.fullmatch(text):
         raise ValueError(f"{text!r} is not a version of glibc. Write it as in 2.34.")
     return tuple(map(int, text.split(".")))
-
-
-def _machine(text: str) -> str:
-    if text not in MACHINES:
-        raise ValueError(f"there is no machine {text!r}. {did_you_mean(text, MACHINES)}".rstrip())
-    return text
 
 
 def _chip(text: str) -> str:
@@ -106,12 +68,6 @@ def _chip(text: str) -> str:
 def _date(text: str) -> str:
     if not (_DATE.fullmatch(text) and is_day(text + _FIRST[len(text) :])):
         raise ValueError(f"{text!r} is not a date. Write it as 2026, 2026-08 or 2026-08-21.")
-    return text
-
-
-def _day(text: str) -> str:
-    if not is_day(text):
-        raise ValueError(f"{text!r} is not a day. Write it as in 2026-08-21.")
     return text
 
 
@@ -130,22 +86,34 @@ def _file_name(text: str) -> str:
     return text
 
 
-Pythons = Annotated[tuple[str, ...], Text(python_range)]
+Cann = Annotated[CannVersion, Parsed(CannVersion.parse)]
+CannBounds = Annotated[CannRange, Parsed(CannRange.parse)]
+Bounds = Annotated[SpecifierSet, Parsed(specifiers)]
+Wheel = Annotated[Requirement, Parsed(parse_requirement)]
+
+Pythons = Annotated[tuple[str, ...], Parsed(python_range)]
 """Minors of Python, written as in ``3.8-3.11``."""
 
-WheelVersion = Annotated[str, Text(_wheel_version)]
+WheelVersion = Annotated[str, Parsed(_wheel_version)]
 """A version as a wheel's metadata spells it: 2.1.0rc1 for a table's 2.1.0.rc1."""
 
-PackageVersion = Annotated[str, Text(_version)]
-Triton = Annotated[str, Text(_version_if_any)]
-App = Annotated[str, Text(_app)]
-Abi = Annotated[int, Text(_abi)]
-Rank = Annotated[int, Text(_rank)]
-Glibc = Annotated[tuple[int, ...], Text(_glibc)]
-Machine = Annotated[str, Text(_machine)]
-Chips = Annotated[tuple[str, ...], Texts(_chip)]
-Releases = Annotated[tuple[CannVersion, ...], Texts(CannVersion.parse)]
-Date = Annotated[str, Text(_date)]
-Day = Annotated[str, Text(_day)]
-Address = Annotated[str, Text(_address)]
-FileNames = Annotated[str, Text(_file_name)]
+PackageVersion = Annotated[str, Parsed(_version)]
+Triton = Annotated[str, Parsed(_version_if_any)]
+App = Annotated[str, Parsed(_app)]
+Rank = Annotated[int, Field(ge=1, le=9)]
+Glibc = Annotated[tuple[int, ...], Parsed(_glibc)]
+Machine = Annotated[str, OneOf(MACHINES)]
+Chips = Unique[Annotated[str, Parsed(_chip)]]
+Date = Annotated[str, Parsed(_date)]
+Day = Annotated[str, Parsed(day)]
+Address = Annotated[str, Parsed(_address)]
+FileNames = Annotated[str, Parsed(_file_name)]
+Names = Annotated[
+    tuple[str, ...],
+    BeforeValidator(
+        lambda names: (names,) if isinstance(names, str) else names,
+        json_schema_input_type=str | list[str],
+    ),
+    Field(min_length=1),
+]
+"""One name, or a list of them."""

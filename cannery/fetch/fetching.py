@@ -60,23 +60,25 @@ class Sources:
         settings = project.settings()
         hashes = Hashes(project.state / "hashes.json")
         return cls(
-            order=[CannSource(name) for name in names] or settings.order,
+            order=[CannSource(name) for name in names] or settings.sources.order,
             settings=settings,
-            store=Store(store_folder(cache, settings.cache, os.environ), hashes.sha256),
+            store=Store(store_folder(cache, settings.sources.cache, os.environ), hashes.sha256),
             hashes=hashes,
         )
 
     def terms(self, transfer: TransferOptions) -> Terms:
         """What the user has agreed to, on the command line or in cannery.toml."""
         return Terms(
-            accepted_by=transfer.accept_eula or self.settings.accept_eula,
+            accepted_by=transfer.accept_eula or self.settings.sources.accept_eula,
             first_use=transfer.trust_first_use,
         )
 
     def downloads(self, file: File, component: str, folder: Path) -> bool:
         """Whether ``file`` is to be downloaded, and not taken from ``folder``."""
         order = self.order
-        if CannSource.DOWNLOAD not in order or not (file.is_downloadable or self.settings.servers):
+        if CannSource.DOWNLOAD not in order or not (
+            file.is_downloadable or self.settings.sources.servers
+        ):
             return False
         if not (folder / file.name).is_file():
             return True
@@ -138,7 +140,7 @@ def missing_needs(
     if CannSource.IMAGE in sources.order:
         return []
     downloads = CannSource.DOWNLOAD in sources.order
-    served = bool(sources.settings.servers)
+    served = bool(sources.settings.sources.servers)
     found = real_needs(
         targets,
         options.artifacts,
@@ -222,7 +224,7 @@ def fetch_files(
             store=sources.store,
             client=Client(package_index(ca, "").ca),
             terms=sources.terms(transfer),
-            servers=sources.settings.servers,
+            servers=sources.settings.sources.servers,
             bars=bars,
             stop=stop,
         )

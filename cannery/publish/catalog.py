@@ -219,7 +219,7 @@ def details(project: Project, entries: Iterable[Entry]) -> list[dict[str, Any]]:
                 "reference": entry.reference,
                 "commands": [*_commands(entry)],
                 "release": entry.record and asdict(entry.record),
-                "trial": entry.trial and asdict(entry.trial),
+                "trial": entry.trial and entry.trial.model_dump(),
                 "layers": [
                     {
                         "name": layer.name,

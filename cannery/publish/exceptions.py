@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
 
 from cannery.common.errors import FileError, Problem
 from cannery.common.files import is_day, read_json, read_text
-from cannery.common.yaml_reader import Section, parse_yaml
+from cannery.common.models import Model, Parsed, matching, parse_yaml
 
 EXCEPTIONS = "exceptions.openvex.json"
 _FORMER = "exceptions.yaml"
@@ -31,36 +33,55 @@ def read_exceptions(root: Path, today: str) -> tuple[dict[str, Any], list[Proble
     except FileNotFoundError:
         return {"statements": []}, []
     document = read_json(text.encode(), EXCEPTIONS)
-    expired = parse_yaml(text, EXCEPTIONS, lambda top: _expired(top, today))
-    statements = [s for number, s in enumerate(document["statements"]) if number not in expired]
-    return {**document, "statements": statements}, [*expired.values()]
+    read = parse_yaml(_OpenVex, text, EXCEPTIONS).statements
+    pairs = [*zip(read, document["statements"], strict=True)]
+    expired = [
+        Problem(
+            what=f"the exception for {each.vulnerability.name} expired on {each.last_day}.",
+            fix="Update the package and remove the statement, or decide again.",
+            where=each.place(),
+        )
+        for each in read
+        if each.last_day < today
+    ]
+    return {**document, "statements": [s for each, s in pairs if each.last_day >= today]}, expired
 
 
-def _expired(top: Section, today: str) -> dict[int, Problem]:
-    """The expired statements by their number; mistakes go to ``top``."""
-    context = top.text("@context")
-    if context and not context.startswith("https://openvex.dev/ns"):
-        top.wrong("@context", 'OpenVEX has "https://openvex.dev/ns/v0.2.0" here.')
-    for key in top.names():
-        top.take(key)
-    expired = {}
-    for number, section in enumerate(top.mappings("statements", required=True, item="a statement")):
-        vulnerability, notes = section.section("vulnerability"), section.text("status_notes")
-        name = vulnerability.text("name") if vulnerability else ""
-        for product in section.mappings("products", required=True, item="a product"):
-            if not product.text("@id").startswith("pkg:"):
-                product.wrong("@id", "a product must be a package URL, such as pkg:pypi/torch.")
-        for read in filter(None, (vulnerability, section)):
-            for key in read.names():
-                read.take(key)
-            read.done()
-        match = _EXPIRES.match(notes)
-        if notes and not (match and is_day(match[1])):
-            fix = "Begin 'status_notes' with 'expires 2027-01-31: ' and the reason."
-            section.wrong("status_notes", f"{notes!r} does not begin with a last day.", fix)
-        elif match and match[1] < today:
-            what = f"the exception for {name} expired on {match[1]}."
-            fix = "Update the package and remove the statement, or decide again."
-            where = section.problems.span(section.node)
-            expired[number] = Problem(what=what, fix=fix, where=where)
-    return expired
+def _last_day(notes: str) -> str:
+    match = _EXPIRES.match(notes)
+    if not (match and is_day(match[1])):
+        raise ValueError(
+            f"{notes!r} does not begin with a last day. "
+            "Begin 'status_notes' with 'expires 2027-01-31: ' and the reason."
+        )
+    return match[1]
+
+
+class _Part(Model):
+    """A part of the document; OpenVEX has more keys than those that matter here."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Vulnerability(_Part):
+    name: str
+
+
+class _Product(_Part):
+    id: Annotated[
+        str, matching("pkg:.*", "a product must be a package URL, such as pkg:pypi/torch.")
+    ] = Field(alias="@id")
+
+
+class _Statement(_Part):
+    vulnerability: _Vulnerability
+    last_day: Annotated[str, Parsed(_last_day)] = Field(alias="status_notes")
+    products: tuple[_Product, ...]
+
+
+class _OpenVex(_Part):
+    context: Annotated[
+        str,
+        matching("https://openvex.dev/ns.*", 'OpenVEX has "https://openvex.dev/ns/v0.2.0" here.'),
+    ] = Field(alias="@context")
+    statements: tuple[_Statement, ...]

@@ -5,28 +5,41 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Self
 
 from packaging.version import Version
+from pydantic import Field, ValidationInfo, model_validator
 
 from cannery.common.errors import did_you_mean
 from cannery.common.model import Target
+from cannery.common.models import (
+    Mistake,
+    Model,
+    Parsed,
+    SchemaVersion,
+    Unique,
+    matching,
+    raise_mistakes,
+    read_yaml,
+)
 from cannery.common.references import SIMULATED, is_repository, is_tag, tag_end
-from cannery.common.yaml_reader import Section, read_yaml
 from cannery.image.content_key import KEY_DIGITS, short_key
 from cannery.matrix.matrix import Matrix
 
 _TAG_FORM = "Use up to 128 letters, digits, '_', '.' and '-', and no '.' or '-' at the beginning."
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trial:
+class Trial(Model):
     """A web page where people can try out an image."""
 
     title: str
-    url: str
+    url: Annotated[
+        str,
+        matching(r"https?://[^\s<>\"']+", "invalid URL {text!r}. Begin it with https://."),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,176 +92,175 @@ class Publishing:
 
 def load(path: Path, matrix: Matrix) -> Publishing:
     """Read the tag policy in ``path``, whose targets are those of ``matrix``."""
-    return read_yaml(path, path.name, lambda top: publishing_of(top, matrix))
+    targets = matrix.targets.values()
+    uses = {target.recommended: target.id for target in targets if target.recommended}
+    context = {"matrix": matrix, "owners": {**uses, **{name: name for name in matrix.targets}}}
+    return read_yaml(PublishFile, path, context=context).policy(matrix)
 
 
-def publishing_of(top: Section, matrix: Matrix) -> Publishing:
-    """The tag policy of the publish.yaml ``top``; mistakes become problems."""
-    if top.text("schema") not in ("1", ""):
-        top.wrong("schema", "this version of cannery reads schema 1 only.")
-    repository = top.text("repository")
-    if repository and not is_repository(repository):
+def _repository(text: str) -> str:
+    if not is_repository(text):
         fix = "Use a-z, 0-9, '-', '_', '.' and '/', and leave the registry out."
-        top.wrong("repository", f"invalid repository name {repository!r}.", fix)
-    immutable, moving = _rules(top.section("tags"))
-    aliases, indexes = _aliases(top, matrix), _indexes(top, matrix)
-    schemes = [
-        scheme for scheme in top.texts("schemes", _against_scheme) if not _against_scheme(scheme)
-    ]
-    by_scheme = scheme_tags(schemes, matrix.targets.values())
-    publishing = Publishing(
-        repository=repository,
-        immutable=immutable,
-        moving=moving,
-        aliases=aliases,
-        by_scheme={
-            tag: owner for tag, owner in by_scheme.items() if tag not in {*aliases, *indexes}
-        },
-        indexes=indexes,
-        trials=_trials(top, matrix),
-    )
-    if immutable and moving:
-        _check_names(top, publishing, matrix)
-    return publishing
+        raise ValueError(f"invalid repository name {text!r}. {fix}")
+    return text
 
 
-def _rules(section: Section | None) -> tuple[str, str]:
-    """The formats of the two tags of a target; empty if one is wrong."""
-    if section is None:
-        return "", ""
-    rules = []
-    for name, needed in (("immutable", ("target", "key")), ("moving", ("target",))):
-        rule = section.text(name)
-        if rule and {*(fields_of(rule) or ())} != {*needed}:
-            fields = " and ".join(f"{{{field}}}" for field in needed)
-            section.wrong(name, f"{rule!r} must contain {fields}, and nothing else in braces.")
-            rule = ""
-        rules.append(rule)
-    section.done()
-    return rules[0], rules[1]
+def _with_fields(*needed: str) -> Callable[[str], str]:
+    fields = " and ".join(f"{{{name}}}" for name in needed)
+
+    def check(text: str) -> str:
+        if {*(fields_of(text) or ())} != {*needed}:
+            raise ValueError(f"{text!r} must contain {fields}, and nothing else in braces.")
+        return text
+
+    return check
 
 
-def _aliases(top: Section, matrix: Matrix) -> dict[str, str]:
-    section = top.section("aliases", required=False)
-    if section is None:
-        return {}
-    uses = {target.recommended: target for target in matrix.targets.values() if target.recommended}
-    known = {**matrix.targets, **uses}
-    owners = {alias: section.choose(alias, known, "target") for alias in section.names()}
-    for alias in owners:
-        _check_tag(section, alias)
-    return {alias: owner.id for alias, owner in owners.items() if owner}
-
-
-def _against_scheme(scheme: str) -> str:
-    fields = fields_of(scheme)
+def _scheme(text: str) -> str:
+    fields = fields_of(text)
     if not fields:
-        return f"{scheme!r} must contain fields in braces, as in '{{cann}}-{{chip}}'."
-    hints = [
-        f"there is no field {name!r}. {did_you_mean(name, FIELDS) or 'Known: ' + ', '.join(FIELDS)}"
-        for name in fields
-        if name not in FIELDS
-    ]
-    return " ".join(hints)
+        example = "'{cann}-{chip}'"
+        raise ValueError(f"{text!r} must contain fields in braces, as in {example}.")
+    for name in fields:
+        if name not in FIELDS:
+            hint = did_you_mean(name, FIELDS) or "Known: " + ", ".join(FIELDS)
+            raise ValueError(f"there is no field {name!r}. {hint}")
+    return text
 
 
-def _check_tag(section: Section, tag: str) -> None:
-    if not is_tag(tag):
-        section.wrong(tag, f"invalid tag {tag!r}.", _TAG_FORM)
+def _tag(text: str) -> str:
+    if not is_tag(text):
+        raise ValueError(f"invalid tag {text!r}. {_TAG_FORM}")
+    return text
 
 
-def _indexes(top: Section, matrix: Matrix) -> dict[str, tuple[str, ...]]:
-    section = top.section("indexes", required=False)
-    if section is None:
-        return {}
-    indexes = {}
-    for tag in section.names():
-        _check_tag(section, tag)
-        ids = section.texts(tag, lambda name: _unknown(name, matrix))
-        targets = [matrix.targets[name] for name in ids if name in matrix.targets]
-        if len(targets) == len(ids):
-            indexes[tag] = ids
-            _check_index(section, tag, targets)
-    return indexes
+def _target(name: str, info: ValidationInfo) -> str:
+    known = (info.context or {})["matrix"].targets
+    if name not in known:
+        raise ValueError(f"there is no target {name!r}. {did_you_mean(name, known)}".rstrip())
+    return name
 
 
-def _check_index(section: Section, tag: str, targets: list[Target]) -> None:
-    if len(targets) < 2:
-        section.wrong(tag, f"the index {tag!r} needs two or more targets.")
-        return
+def _owner(name: str, info: ValidationInfo) -> str:
+    """The target ``name``, or the one that is recommended for the use ``name``."""
+    owners: Mapping[str, str] = (info.context or {})["owners"]
+    if name not in owners:
+        raise ValueError(f"there is no target {name!r}. {did_you_mean(name, owners)}".rstrip())
+    return owners[name]
+
+
+Tag = Annotated[str, Parsed(_tag)]
+TargetName = Annotated[str, Parsed(_target, info=True)]
+
+
+class Tags(Model):
+    """The formats of the two tags of a target."""
+
+    immutable: Annotated[str, Parsed(_with_fields("target", "key"))]
+    moving: Annotated[str, Parsed(_with_fields("target"))]
+
+
+class PublishFile(Model):
+    """The names of published images, and the tags that move."""
+
+    schema_: Annotated[str, SchemaVersion(1)] = Field(alias="schema")
+    repository: Annotated[str, Parsed(_repository)]
+    tags: Tags
+    aliases: dict[Tag, Annotated[str, Parsed(_owner, info=True)]] = Field(
+        default={},
+        description="Tag to the target that has it, or to what a target is recommended for.",
+    )
+    schemes: Unique[Annotated[str, Parsed(_scheme)]] = Field(
+        default=(), description="Tags by the naming schemes of other publishers."
+    )
+    indexes: dict[Tag, Unique[TargetName]] = Field(
+        default={}, description="Tag to targets that differ only in their platform."
+    )
+    trials: dict[TargetName, Trial] = Field(
+        default={}, description="Target to a web page where people can try its image out."
+    )
+
+    def policy(self, matrix: Matrix) -> Publishing:
+        """The policy for the targets of ``matrix``."""
+        by_scheme = scheme_tags(self.schemes, matrix.targets.values())
+        others = {*self.aliases, *self.indexes}
+        return Publishing(
+            repository=self.repository,
+            immutable=self.tags.immutable,
+            moving=self.tags.moving,
+            aliases=self.aliases,
+            by_scheme={tag: owner for tag, owner in by_scheme.items() if tag not in others},
+            indexes=self.indexes,
+            trials=self.trials,
+        )
+
+    @model_validator(mode="after")
+    def _tags_differ(self, info: ValidationInfo) -> Self:
+        matrix: Matrix = (info.context or {})["matrix"]
+        indexes = (
+            mistake
+            for tag, names in self.indexes.items()
+            for mistake in _index_mistakes(tag, [matrix.targets[name] for name in names])
+        )
+        policy = self.policy(matrix)
+        invalid = _format_mistakes(policy, matrix)
+        raise_mistakes([*indexes, *invalid, *_clashes(policy, matrix)])
+        return self
+
+
+def _index_mistakes(tag: str, targets: list[Target]) -> Iterator[Mistake]:
+    path, fix = ("indexes", tag), ""
     platforms = [target.platform for target in targets]
-    if len({*platforms}) < len(platforms):
+    if len(targets) < 2:
+        what = f"the index {tag!r} needs two or more targets."
+    elif len({*platforms}) < len(platforms):
         what = f"the index {tag!r} needs one target for each platform, not {', '.join(platforms)}."
-        section.wrong(tag, what)
-    contents = {tuple(sorted(target.components.items())) for target in targets}
-    if len(contents) > 1:
+    elif len({tuple(sorted(target.components.items())) for target in targets}) > 1:
         what = f"the targets of the index {tag!r} differ in more than their platform."
         fix = "Name targets with equal versions: people expect the same on every machine."
-        section.wrong(tag, what, fix)
+    else:
+        return
+    yield path, what, fix
 
 
-def _unknown(name: str, matrix: Matrix) -> str:
-    hint = did_you_mean(name, matrix.targets)
-    return "" if name in matrix.targets else f"there is no target {name!r}. {hint}".rstrip()
+def _format_mistakes(publishing: Publishing, matrix: Matrix) -> Iterator[Mistake]:
+    for name in matrix.targets:
+        for simulate in (False, True):
+            moving = publishing.moving_tags(name, simulate=simulate)[0]
+            immutable = publishing.immutable_tag(name, "0" * KEY_DIGITS, simulate=simulate)
+            for tag in (moving, immutable):
+                if not is_tag(tag):
+                    yield ("tags",), f"{tag!r} would be an invalid tag of {name}.", _TAG_FORM
+    for tag, name in publishing.by_scheme.items():
+        if not is_tag(tag):
+            yield ("schemes",), f"{tag!r} would be an invalid tag of {name}.", _TAG_FORM
 
 
-def _trials(top: Section, matrix: Matrix) -> dict[str, Trial]:
-    section = top.section("trials", required=False)
-    if section is None:
-        return {}
-    trials = {}
-    for name, trial in section.sections():
-        if what := _unknown(name, matrix):
-            section.wrong(name, what)
-        title, url = trial.text("title"), trial.text("url")
-        if url and not re.fullmatch(r"https?://[^\s<>\"']+", url):
-            trial.wrong("url", f"invalid URL {url!r}.", "Begin it with https://.")
-        trial.done()
-        trials[name] = Trial(title=title, url=url)
-    return trials
-
-
-def _check_names(top: Section, publishing: Publishing, matrix: Matrix) -> None:
-    """Report every tag that two targets, aliases or indexes would use."""
+def _clashes(publishing: Publishing, matrix: Matrix) -> Iterator[Mistake]:
+    """Every tag that two targets, aliases or indexes would use."""
     taken: dict[str, str] = {}
     for name in matrix.targets:
         for simulate in (False, True):
             tag = publishing.moving_tags(name, simulate=simulate)[0]
             other = taken.setdefault(tag, f"target {name}")
             if other != f"target {name}":
-                top.wrong("tags", f"{tag!r} would be the tag of {other} and of target {name}.")
-            example = publishing.immutable_tag(name, "0" * KEY_DIGITS, simulate=simulate)
-            for each in (tag, example):
-                if not is_tag(each):
-                    top.wrong("tags", f"{each!r} would be an invalid tag of {name}.", _TAG_FORM)
-    for key, kind, tags in (
-        ("aliases", "alias", publishing.aliases),
-        ("indexes", "index", publishing.indexes),
-    ):
-        section = top.section(key, required=False) or top
-        for tag in tags:
+                what = f"{tag!r} would be the tag of {other} and of target {name}."
+                yield ("tags",), what, ""
+    for key, kind in (("aliases", "alias"), ("indexes", "index")):
+        for tag in getattr(publishing, key):
             other = taken.setdefault(tag, f"the {kind} {tag}")
             if other != f"the {kind} {tag}":
-                section.wrong(tag, f"{tag!r} is already the tag of {other}.", "Rename it.")
+                yield (key, tag), f"{tag!r} is already the tag of {other}.", "Rename it."
     for tag, name in publishing.by_scheme.items():
         if tag in taken:
-            top.wrong("schemes", f"{tag!r} of {name} is already the tag of {taken[tag]}.")
-        elif not is_tag(tag):
-            top.wrong("schemes", f"{tag!r} would be an invalid tag of {name}.", _TAG_FORM)
+            yield ("schemes",), f"{tag!r} of {name} is already the tag of {taken[tag]}.", ""
         taken[tag] = f"target {name}"
-    _check_immutable(top, publishing, matrix, taken)
-
-
-def _check_immutable(
-    top: Section, publishing: Publishing, matrix: Matrix, taken: Mapping[str, str]
-) -> None:
-    """Report every tag that could also be an immutable tag of a later image."""
     patterns = {name: publishing.immutable_pattern(name) for name in matrix.targets}
     for tag, owner in taken.items():
         for name, pattern in patterns.items():
             if pattern.fullmatch(tag):
                 what = f"{tag!r} of {owner} could be the immutable tag of an image of {name}."
-                top.wrong("tags", what, "Rename it.")
+                yield ("tags",), what, "Rename it."
 
 
 FIELDS = (

@@ -4,21 +4,29 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
 import yaml
+from pydantic import Field, model_validator
 
 from cannery.common import console
 from cannery.common.errors import FileError, MatrixError, Problem, UsageError
-from cannery.common.files import LEFTOVER, read_text, write_files
+from cannery.common.files import LEFTOVER, day, read_text, write_files
 from cannery.common.model import DeviceKind, Target
+from cannery.common.models import (
+    MistakesError,
+    Model,
+    Parsed,
+    SchemaVersion,
+    matching,
+    raise_mistakes,
+    read_yaml,
+)
 from cannery.common.references import image_name
-from cannery.common.yaml_reader import Section, read_yaml
 from cannery.image.content_key import KeyInputs, context_files, read_context
 from cannery.image.simulator_spec import recipe
 from cannery.matrix.project import VERIFIED, Project
@@ -28,6 +36,7 @@ from cannery.verify.verification import Verification
 
 _HEAD = "# Written by 'python build.py build --record'. Do not edit.\n"
 _SCHEMA = 3
+_AGAIN = "Remove the file, and record the results again with 'build.py build ID --record'."
 
 _IMAGES = {"vendor": False, "simulated": True}
 """How a file names the packages in an image, and whether they are simulated."""
@@ -37,10 +46,6 @@ _DEVICES = {
     True: (DeviceKind.NONE, DeviceKind.SIMULATED),
 }
 """Whether an image is simulated to the kinds of device on which it can be checked."""
-
-_KEY = re.compile(r"sha256:[0-9a-f]{64}")
-_DATE = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])", re.ASCII)
-_NUMBER = re.compile(r"[0-9]{1,6}", re.ASCII)
 
 WHERE = {
     "npu": "NPU",
@@ -114,8 +119,9 @@ def read_verified(root: Path, targets: Iterable[str]) -> dict[str, tuple[Verifie
     for target in targets:
         path = path_of(root, target)
         try:
-            name = f"{VERIFIED}/{path.name}"
-            verified[target] = read_yaml(path, name, _results) if path.exists() else ()
+            file = read_yaml(_File, path, f"{VERIFIED}/{path.name}") if path.exists() else None
+            read = [result.verified for result in file.results] if file else []
+            verified[target] = tuple(sorted(read, key=lambda result: result.place))
         except MatrixError as error:
             problems += error.problems
     if problems:
@@ -123,65 +129,59 @@ def read_verified(root: Path, targets: Iterable[str]) -> dict[str, tuple[Verifie
     return verified
 
 
-def _results(top: Section) -> tuple[Verified, ...]:
-    if top.text("schema") not in (str(_SCHEMA), ""):
-        fix = "Remove the file, and record the results again with 'build.py build ID --record'."
-        top.wrong("schema", f"this version of cannery reads schema {_SCHEMA} only.", fix)
-    found: dict[tuple[bool, int], Verified] = {}
-    for section in top.mappings("results"):
-        result = _result(section)
-        section.done()
-        if result is None:
-            continue
-        if result.place in found:
-            section.wrong("device", "this image and device have a result already.", "Remove one.")
-        found[result.place] = result
-    return tuple(found[place] for place in sorted(found))
+Count = Annotated[int, Field(ge=0, lt=1_000_000)]
 
 
-def _result(section: Section) -> Verified | None:
-    """One result; None if it has a problem, which is reported."""
-    before = section.problems.count
-    simulated = section.choose("image", _IMAGES, "kind of image")
-    device = _device(section, simulated=simulated)
-    passed, failed, not_run = (_number(section, name) for name in ("passed", "failed", "not_run"))
-    tested = Tested(
-        device=device,
-        hardware=section.text("hardware"),
-        passed=passed,
-        failed=failed,
-        not_run=not_run,
-        date=_matching(section, "date", _DATE, "Write it as in 2026-11-21."),
-    )
-    key = _matching(section, "key", _KEY, "Write 'sha256:' and 64 digits.")
-    checks = _number(section, "checks")
-    counted = section.problems.count == before and {"passed", "failed"} <= {*section.names()}
-    if counted and not passed + failed:
-        section.wrong("passed", "no check was run, so there is no result.", "Remove it.")
-    if simulated is None or not device or section.problems.count > before:
-        return None
-    return Verified(simulated=simulated, key=key, checks=checks, tested=tested)
+class _Result(Model):
+    image: Literal["vendor", "simulated"]
+    device: DeviceKind
+    date: Annotated[str, Parsed(day)]
+    hardware: str
+    passed: Count
+    failed: Count
+    not_run: Count
+    key: Annotated[
+        str, matching(r"sha256:[0-9a-f]{64}", "{text!r} is not 'sha256:' and 64 digits.")
+    ]
+    checks: Count
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        devices = _DEVICES[_IMAGES[self.image]]
+        if self.device not in devices:
+            packages = "simulated packages" if self.image == "simulated" else "Huawei's packages"
+            what = f"an image with {packages} is not checked on device {self.device}."
+            raise MistakesError([(("device",), what, f"Use {' or '.join(devices)}.")])
+        if not self.passed + self.failed:
+            what = "no check was run, so there is no result."
+            raise MistakesError([(("passed",), what, "Remove it.")])
+        return self
+
+    @property
+    def verified(self) -> Verified:
+        tested = {name: getattr(self, name) for name in Tested.__dataclass_fields__}
+        return Verified(
+            simulated=_IMAGES[self.image],
+            key=self.key,
+            checks=self.checks,
+            tested=Tested(**{**tested, "device": str(self.device)}),
+        )
 
 
-def _device(section: Section, *, simulated: bool | None) -> str:
-    device = section.choose("device", {str(each): each for each in DeviceKind}, "device")
-    if device is not None and simulated is not None and device not in _DEVICES[simulated]:
-        packages = "simulated packages" if simulated else "Huawei's packages"
-        what = f"an image with {packages} is not checked on device {device}."
-        section.wrong("device", what, f"Use {' or '.join(_DEVICES[simulated])}.")
-    return str(device or "")
+class _File(Model):
+    schema_: Annotated[str, SchemaVersion(_SCHEMA, _AGAIN)] = Field(alias="schema")
+    results: tuple[_Result, ...] = ()
 
-
-def _matching(section: Section, name: str, pattern: re.Pattern[str], fix: str) -> str:
-    text = section.text(name)
-    if text and not pattern.fullmatch(text):
-        section.wrong(name, f"invalid {name} {text!r}.", fix)
-    return text
-
-
-def _number(section: Section, name: str) -> int:
-    text = _matching(section, name, _NUMBER, "Write a number, as in 12.")
-    return int(text) if _NUMBER.fullmatch(text) else 0
+    @model_validator(mode="after")
+    def _different(self) -> Self:
+        places = [each.verified.place for each in self.results]
+        what = "this image and device have a result already."
+        raise_mistakes(
+            (("results", number, "device"), what, "Remove one.")
+            for number, place in enumerate(places)
+            if place in places[:number]
+        )
+        return self
 
 
 def record(project: Project, target: Target, result: Verification, *, image: KeyInputs) -> None:

@@ -71,9 +71,7 @@ def rows(compat: Compat) -> Counter[str]:
 
 def plain(row: Row | str) -> str:
     """Everything that ``row`` says, but not where."""
-    if isinstance(row, str):
-        return row
-    return repr([getattr(row, each.name) for each in fields(row) if each.name != "line"])
+    return row if isinstance(row, str) else repr(row)
 
 
 def names_of(definitions: Definitions) -> dict[str, str]:

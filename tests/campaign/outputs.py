@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from typing import Any
 
 from cannery.common.errors import CanneryError, Problem
@@ -112,7 +111,7 @@ class Outputs:
 
     def _proposed(self, compat: Compat) -> list[str]:
         """What new says for some options, and writes for a release that matrix.yaml lacks."""
-        lines = [*compat.cann_python, _LINE.sub(r"\1", compat.cann_python_by)]
+        lines = [*compat.cann_python.requirements, _LINE.sub(r"\1", compat.cann_python.cited)]
         more: list[dict[str, Any]] = [{"apex": True}, {"chip": "a3"}]
         for python, other in itertools.product(("3.9", "3.11"), more):
             options = NewOptions(python=python, id="new", **{**_NEW, **other})
@@ -148,12 +147,12 @@ class Outputs:
 
 def _changed(compat: Compat, other: Compat) -> Iterator[Row]:
     """The rows of ``compat`` that ``other`` has not, or not as often."""
-    for each in fields(compat):
-        mine, others = getattr(compat, each.name), getattr(other, each.name)
-        if each.name == "sources":
-            changed = [source for name, source in mine.items() if others.get(name) != source]
+    for name in Compat.model_fields:
+        mine, others = getattr(compat, name), getattr(other, name)
+        if name == "sources":
+            changed = [source for key, source in mine.items() if others.get(key) != source]
             yield from (row for source in changed for row in _cited(compat, source))
-        elif mine and isinstance(mine[0], Row):
+        elif isinstance(mine, tuple) and mine:
             left = [plain(row) for row in others]
             for row in mine:
                 if (text := plain(row)) in left:
@@ -163,10 +162,9 @@ def _changed(compat: Compat, other: Compat) -> Iterator[Row]:
 
 
 def _cited(compat: Compat, source: Source) -> list[Row]:
-    every = [getattr(compat, each.name) for each in fields(compat) if each.name != "sources"]
-    cited = [
-        row for part in every for row in part if isinstance(row, Row) and source in row.sources
-    ]
+    every = (getattr(compat, name) for name in Compat.model_fields)
+    lists = (part for part in every if isinstance(part, tuple))
+    cited = [row for rows in lists for row in rows if source in row.sources]
     return cited[:_ROWS_OF_A_SOURCE]
 
 

@@ -198,7 +198,7 @@ def test_check_warns_of_an_exception_that_has_expired(checkout: Checkout) -> Non
         ({"status_notes": "expires 2027-02-29: x"}, "does not begin with a last day."),
         ({"products": [{"@id": "torch"}]}, "a product must be a package URL"),
         ({"vulnerability": {}}, "has no 'name'"),
-        ({"vulnerability": "CVE-2025-1"}, "a statement.vulnerability must be"),
+        ({"vulnerability": "CVE-2025-1"}, "statements[0].vulnerability: this must be"),
     ],
 )
 def test_check_names_the_place_of_a_mistake(
@@ -215,7 +215,7 @@ def test_check_names_the_place_of_a_mistake(
 def test_a_file_that_is_not_openvex(checkout: Checkout) -> None:
     path = checkout.root / "exceptions.openvex.json"
     path.write_text('{"@context": "x", "statements": []}', encoding="utf-8")
-    checkout.run("check").refused(3, "exceptions.openvex.json:1:14: OpenVEX has")
+    checkout.run("check").refused(3, "exceptions.openvex.json:1:14: @context: OpenVEX has")
     path.write_text("[", encoding="utf-8")
     checkout.run("check").refused(9, "exceptions.openvex.json:1:2: the file is not JSON")
     path.write_text("[]", encoding="utf-8")

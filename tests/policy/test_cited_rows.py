@@ -120,7 +120,7 @@ def pairing(row: facts.Pairing, found: Finding, target: Target) -> bool:
 
 def package(row: facts.Package, found: Finding, target: Target) -> bool:
     """A package: of this name, on conditions that hold, and against it only what it refuses."""
-    when = row.when
+    when = row
     conditions = (
         not when.chips or target.chip in when.chips,
         not when.machine or when.machine == target.machine,
@@ -177,7 +177,7 @@ def lifetime(row: facts.Lifetime, _: Finding, target: Target) -> bool:
 
 
 def known_bad(row: facts.KnownBad, found: Finding, target: Target) -> bool:
-    return row.why in found.text and holds(row.when.torch, target.torch)
+    return row.why in found.text and holds(row.torch, target.torch)
 
 
 SAYS: dict[type, Callable[[Any, Finding, Target], bool]] = {
@@ -191,7 +191,7 @@ SAYS: dict[type, Callable[[Any, Finding, Target], bool]] = {
     facts.KnownBad: known_bad,
     facts.Compatible: lambda row, _, target: any(each in row.cann for each in released(target)),
     facts.Driver: lambda row, _, target: row.cann in released(target),
-    facts.CxxAbi: lambda row, _, target: holds(row.when.torch, target.torch),
+    facts.CxxAbi: lambda row, _, target: holds(row.torch, target.torch),
     facts.Apex: lambda row, _, target: (
         target.python.minor in row.pythons and holds(row.torch, target.torch)
     ),

@@ -123,7 +123,7 @@ def test_model_and_compat_agree_on_the_abi_of_every_torch() -> None:
         said = [
             row
             for row in COMPAT.abis
-            if row.when.torch is not None and row.when.torch.contains(torch, prereleases=True)
+            if row.torch is not None and row.torch.contains(torch, prereleases=True)
         ]
         best = min(said, key=lambda row: row.rank)
         assert replace(target, torch=torch).cxx_abi == best.abi

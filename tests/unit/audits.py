@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from cannery.common.models import parse_yaml
 from cannery.matrix.project import Project
 from cannery.verify.audit.contents import judge_image
 from cannery.verify.audit.facts import ImageConfig, ImageFacts, parse_probe
 from cannery.verify.audit.report import Result
+from cannery.verify.audit.user_checks import ChecksFile, UserCheck
 from tests.unit.described import described_folder
 from tests.unit.matrices import CHECKOUT
 
@@ -27,6 +29,13 @@ _MADE = described_folder(CHECKOUT / "images" / TARGET)
 RECORD: dict[str, Any] = json.loads(_MADE["target.json"])
 CONSTRAINTS = _MADE["constraints.txt"]
 GUARD = "/usr/local/share/cannery/constraints.txt"
+
+
+def user_check(name: str, command: str, **keys: object) -> UserCheck:
+    """A check of the file mine.yaml, in its first line."""
+    check = {"name": name, "command": command, **keys}
+    text = json.dumps({"schema": 1, "checks": [check]})
+    return parse_yaml(ChecksFile, text, "mine.yaml").checks[0]
 
 
 def _info(version: str) -> dict[str, str]:

@@ -156,7 +156,7 @@ def _kernels(cann: Cann, config: ImageConfig, chip: str) -> Result:
 
 def _python_packages(facts: ImageFacts, compat: Compat) -> Result:
     """Of the packages that CANN's own Python parts import."""
-    names = [parse_requirement(text).name for text in compat.cann_python]
+    names = [parse_requirement(text).name for text in compat.cann_python.requirements]
     missing = [name for name in names if normal_name(name) not in facts.versions]
     if not missing:
         text = "The Python packages that CANN's own programs use are installed."
@@ -173,7 +173,7 @@ def _python_packages(facts: ImageFacts, compat: Compat) -> Result:
         text=f"Python packages that CANN's own programs use are missing, {seen}: "
         f"{', '.join(missing)}.",
         fix=f"pip install {' '.join(missing)}",
-        sources=(compat.cann_python_by, "cann-container-image#70"),
+        sources=(compat.cann_python.cited, "cann-container-image#70"),
     )
 
 

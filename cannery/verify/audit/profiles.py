@@ -5,39 +5,64 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean
-from cannery.common.outside import whole_number
-from cannery.common.yaml_reader import Section, read_yaml
+from cannery.common.models import Model, SchemaVersion, Unique, read_yaml
 from cannery.verify.audit.facts import ImageConfig, ImageFacts, User
 from cannery.verify.audit.report import Result, Standing
 
 _INITS = ("tini", "dumb-init", "docker-init", "catatonit")
 """Programs that only start the command that they are given."""
 
-_MAX_ID = 2**31
+Id = Annotated[int, Field(ge=0, lt=2**31)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Profile:
-    """What a platform asks for.
-
-    ``environment``: CANN's variables in ENV; ``no_entrypoint``: an ENTRYPOINT that changes nothing;
-    ``run_as``: the user of the image; ``not_set``: variables that the platform sets.
-    """
+class WantedUser(Model):
+    """A user that must exist; -1 and "" stand for any."""
 
     name: str
+    uid: Id = -1
+    gid: Id = -1
+    folder: str = Field(default="", alias="home")
+
+
+class Profile(Model):
+    """What a platform asks for.
+
+    ``environment``: CANN's variables in ENV; ``entrypoint`` none: an ENTRYPOINT that changes
+    nothing; ``run_as``: the user of the image; ``not_set``: variables that the platform sets.
+    """
+
+    name: SkipJsonSchema[str] = Field(default="", alias=":name")  # the key, which :name cannot be
     about: str
-    source: str
-    environment: bool
-    no_entrypoint: bool
-    programs: tuple[str, ...]
-    users: tuple[User, ...]
-    run_as: str
-    ports: tuple[int, ...]
-    not_set: tuple[str, ...]
+    source: str = ""
+    environment: bool = False
+    entrypoint: Literal["any", "none"] = "any"
+    programs: Unique[str] = ()
+    users: tuple[WantedUser, ...] = ()
+    run_as: str = ""
+    ports: Unique[Annotated[int, Field(ge=0, lt=1 << 16)]] = ()
+    not_set: Unique[str] = ()
+
+
+class ProfilesFile(Model):
+    """Profiles: what platforms ask of images."""
+
+    schema_: Annotated[str, SchemaVersion(1)] = Field(alias="schema")
+    profiles: dict[str, Profile]
+
+    @field_validator("profiles")
+    @classmethod
+    def _named(cls, profiles: dict[str, Profile]) -> dict[str, Profile]:
+        return {
+            name: profile.model_copy(update={"name": name}) for name, profile in profiles.items()
+        }
 
 
 Profiles = Mapping[str, Profile]
@@ -46,59 +71,13 @@ Profiles = Mapping[str, Profile]
 def read_profiles(user_file: Path | None = None) -> Profiles:
     """The profiles of cannery, and those of a user's file, by name."""
     builtin = Path(__file__).with_name("profiles.yaml")
-    profiles = dict(read_yaml(builtin, builtin.name, profiles_of))
+    profiles = dict(read_yaml(ProfilesFile, builtin).profiles)
     if user_file:
         try:
-            profiles |= read_yaml(user_file, user_file.name, profiles_of)
+            profiles |= read_yaml(ProfilesFile, user_file).profiles
         except MatrixError as error:
             raise UsageError(error.problems) from error
     return profiles
-
-
-def profiles_of(top: Section) -> Profiles:
-    """The profiles of the file ``top``; what is wrong becomes a problem."""
-    if top.text("schema") not in ("1", ""):
-        top.wrong("schema", "this version of cannery reads schema 1 only.")
-    section = top.section("profiles")
-    return {name: _profile(name, each) for name, each in section.sections()} if section else {}
-
-
-def _profile(name: str, section: Section) -> Profile:
-    about, source = section.text("about"), section.text("source", required=False)
-    entrypoint = section.choose("entrypoint", {"any": False, "none": True}, "choice", "any")
-    found = Profile(
-        name=name,
-        about=about,
-        source=source,
-        environment=section.flag("environment"),
-        no_entrypoint=bool(entrypoint),
-        programs=section.texts("programs"),
-        users=tuple(_user(each) for each in section.mappings("users", item="a user")),
-        run_as=section.text("run_as", required=False),
-        ports=tuple(filter(None, map(whole_number, section.texts("ports", _wrong_port)))),
-        not_set=section.texts("not_set"),
-    )
-    section.done()
-    return found
-
-
-def _user(section: Section) -> User:
-    name, numbers = section.text("name"), {}
-    for key in ("uid", "gid"):
-        text = section.text(key, required=False, default="-1")
-        if whole_number(text, _MAX_ID - 1) is None and key in section:
-            section.wrong(key, f"{text!r} is not a number of a {key}.", "Write it as in 1000.")
-            text = "-1"
-        numbers[key] = int(text)
-    home = section.text("home", required=False)
-    user = User(name=name, uid=numbers["uid"], gid=numbers["gid"], folder=home)
-    section.done()
-    return user
-
-
-def _wrong_port(text: str) -> str:
-    is_port = whole_number(text, (1 << 16) - 1)
-    return "" if is_port else f"{text!r} is not a port. Write it as in 8888."
 
 
 def select_profiles(names: Iterable[str], known: Profiles) -> tuple[Profile, ...]:
@@ -131,7 +110,7 @@ def judge_profile(profile: Profile, facts: ImageFacts, config: ImageConfig) -> I
         text, wrong = "CANN's variables are in ENV.", "CANN's variables are not in ENV."
         fix = "Set in the Dockerfile, with ENV, what set_env.sh sets."
         yield result("environment", good, text, wrong, fix)
-    if profile.no_entrypoint:
+    if profile.entrypoint == "none":
         good = not config.entrypoint or posixpath.basename(config.entrypoint[0]) in _INITS
         good = good and all(word.startswith("-") for word in config.entrypoint[1:])
         wrong = f"Its ENTRYPOINT is {' '.join(config.entrypoint)!r}; the platform starts a command "
@@ -170,7 +149,7 @@ def judge_profile(profile: Profile, facts: ImageFacts, config: ImageConfig) -> I
         yield result(name, name not in config.environment, text, wrong, fix)
 
 
-def _problems(wanted: User, users: Iterable[User]) -> list[str]:
+def _problems(wanted: WantedUser, users: Iterable[User]) -> list[str]:
     user = next((user for user in users if user.name == wanted.name), None)
     if user is None:
         return [f"there is no user {wanted.name}"]

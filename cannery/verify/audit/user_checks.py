@@ -7,41 +7,68 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Self
 
-from cannery.common.errors import MatrixError, Problem, Span, UsageError, file_error
+from pydantic import AfterValidator, Field, model_validator
+
+from cannery.common.errors import MatrixError, Problem, UsageError, file_error
 from cannery.common.model import DeviceKind
-from cannery.common.outside import whole_number
-from cannery.common.yaml_reader import Section, read_yaml
+from cannery.common.models import Model, SchemaVersion, raise_mistakes, read_yaml
 from cannery.verify.audit.report import Result, Standing
 
-SECONDS = 300
-MAX_SECONDS = 86400
-MAX_CARDS = 999
 _KIB_PER_MB = 1024
 _SHOWN = 500
 
 
-@dataclass(frozen=True, kw_only=True)
-class UserCheck:
-    """One command. ``command`` is run by sh; ``output`` is a regular expression, or empty.
+def _regular_expression(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from error
+    return text
 
-    ``memory_mb`` is what the largest of its processes may use, 0 for any amount. ``cards`` is the
-    number of cards that it sees, 0 if it needs no device. ``place`` is where it is written.
-    """
+
+class UserCheck(Model):
+    """One command, which sh runs; without ``device`` or ``cards`` it sees no card."""
 
     name: str
     command: str
-    output: str
-    exit_code: int
-    seconds: int
-    memory_mb: int
-    cards: int
-    place: Span
+    output: Annotated[str, AfterValidator(_regular_expression)] = Field(
+        default="", description="A regular expression that its output must match."
+    )
+    exit_code: Annotated[int, Field(ge=0, le=255)] = 0
+    seconds: Annotated[int, Field(ge=0, le=86400)] = 300
+    memory_mb: Annotated[int, Field(ge=0, le=1 << 40)] = Field(
+        default=0, description="What the largest of its processes may use; 0 for any amount."
+    )
+    device: bool = False
+    cards: Annotated[int, Field(ge=0, le=999)] = Field(
+        default_factory=lambda values: 1 if values.get("device") else 0,
+        description="The number of cards that it sees.",
+    )
 
     @property
     def check(self) -> str:
         """Its name among all checks."""
-        return f"own/{self.place.file}/{self.name}"
+        where = self.place()
+        return f"own/{where.file if where else ''}/{self.name}"
+
+
+class ChecksFile(Model):
+    """Checks of the users of an image."""
+
+    schema_: Annotated[str, SchemaVersion(1)] = Field(alias="schema")
+    checks: tuple[UserCheck, ...]
+
+    @model_validator(mode="after")
+    def _different_names(self) -> Self:
+        names = [each.name for each in self.checks]
+        raise_mistakes(
+            (("checks", number, "name"), f"two checks have the name {name!r}.", "Rename one.")
+            for number, name in enumerate(names)
+            if name in names[:number]
+        )
+        return self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,55 +95,10 @@ def read_checks(folder: Path) -> tuple[tuple[UserCheck, ...], bool]:
         fix = "Add checks as docs/test-any-image.md describes."
         raise UsageError(Problem(what=f"{folder} has neither *.yaml nor test_*.py.", fix=fix))
     try:
-        checks = [check for path in files for check in read_yaml(path, path.name, checks_of)]
+        checks = [check for path in files for check in read_yaml(ChecksFile, path).checks]
     except MatrixError as error:
         raise UsageError(error.problems) from error
     return tuple(checks), has_tests
-
-
-def checks_of(top: Section) -> tuple[UserCheck, ...]:
-    """The checks of the file ``top``; what is wrong becomes a problem."""
-    if top.text("schema") not in ("1", ""):
-        top.wrong("schema", "this version of cannery reads schema 1 only.")
-    found: list[UserCheck] = []
-    for section in top.mappings("checks", required=True, item="a check"):
-        check = _check(section)
-        if check.name and check.name in {each.name for each in found}:
-            section.wrong("name", f"two checks have the name {check.name!r}.", "Rename one.")
-        found.append(check)
-    return tuple(found)
-
-
-def _check(section: Section) -> UserCheck:
-    name, command = section.text("name"), section.text("command")
-    output = section.text("output", required=False)
-    try:
-        re.compile(output)
-    except re.error as error:
-        section.wrong("output", f"{output!r} is not a regular expression: {error}.")
-    device = section.flag("device")
-    cards = _number(section, "cards", 1 if device else 0, MAX_CARDS)
-    found = UserCheck(
-        name=name,
-        command=command,
-        output=output,
-        exit_code=_number(section, "exit_code", 0, 255),
-        seconds=_number(section, "seconds", SECONDS, MAX_SECONDS),
-        memory_mb=_number(section, "memory_mb", 0, 1 << 40),
-        cards=cards,
-        place=section.problems.span(section.node),
-    )
-    section.done()
-    return found
-
-
-def _number(section: Section, key: str, default: int, most: int) -> int:
-    text = section.text(key, required=False, default=str(default))
-    if (number := whole_number(text, most)) is not None:
-        return number
-    if text:
-        section.wrong(key, f"{text!r} is not a number from 0 to {most}.")
-    return default
 
 
 def judge_ran(check: UserCheck, ran: Ran, device: DeviceKind) -> Result:
@@ -144,7 +126,7 @@ def judge_ran(check: UserCheck, ran: Ran, device: DeviceKind) -> Result:
         standing=standing,
         text=text,
         device=device,
-        sources=(f"{check.place.file}:{check.place.line}",),
+        sources=(f"{where.file}:{where.line}",) if (where := check.place()) else (),
     )
 
 

@@ -214,7 +214,7 @@ def _requirements(facts: ImageFacts, compat: Compat) -> Iterator[str]:
     """
     named = {normal_name(row.package) for row in compat.packages}
     for row in compat.packages:
-        for condition in (row.when.requirement, row.when.without):
+        for condition in (row.requirement, row.without):
             named |= {normal_name(condition.name)} if condition else set()
     named |= {"mindspore", "vllm-ascend"}
     others = sorted(named - {"apex", *EXTRAS.values()})

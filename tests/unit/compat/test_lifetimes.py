@@ -52,12 +52,9 @@ def test_an_interim_build_has_the_lifetime_of_the_public_release() -> None:
 
 def test_the_better_source_is_shown() -> None:
     [row] = [each for each in COMPAT.lifetimes if each.version == "2.3.1"]
-    worse = replace(
-        row,
-        ends="2030-01-01",
-        sources=tuple(replace(source, rank=source.rank + 1) for source in row.sources),
-    )
-    compat = replace(COMPAT, lifetimes=(worse, row))
+    sources = tuple(each.model_copy(update={"rank": each.rank + 1}) for each in row.sources)
+    worse = row.model_copy(update={"ends": "2030-01-01", "sources": sources})
+    compat = COMPAT.model_copy(update={"lifetimes": (worse, row)})
     assert end_of_life(lifetimes_of(GOOD, compat)["torch_npu"]) == "2026-06-07"
 
 
@@ -108,8 +105,15 @@ def test_the_last_day_has_not_ended() -> None:
 def test_a_document_that_was_read_45_days_ago_is_a_warning_and_its_newest_state_counts() -> None:
     old = COMPAT.sources["torch-npu"]
     states = [
-        replace(old, read="2026-08-21"),
-        replace(old, name="later", state_of=old.name, cite="the later state", read="2026-11-25"),
+        old.model_copy(update={"read": "2026-08-21"}),
+        old.model_copy(
+            update={
+                "name": "later",
+                "state_of": old.name,
+                "cite": "the later state",
+                "read": "2026-11-25",
+            }
+        ),
     ]
     assert outdated(states, "2027-01-09") == []
     assert outdated(states[:1], "2026-10-05") == []
@@ -118,13 +122,17 @@ def test_a_document_that_was_read_45_days_ago_is_a_warning_and_its_newest_state_
 
 
 def test_no_document_was_read_in_the_future() -> None:
-    read = replace(COMPAT.sources["torch-npu"], read="2026-11-27")
+    read, unread, earlier = (
+        COMPAT.sources["torch-npu"].model_copy(update={"read": day})
+        for day in ("2026-11-27", "", "2026-11-24")
+    )
     # East of Greenwich it may be tomorrow.
     require_read([read], "2026-11-26")
-    require_read([replace(read, read="")], "2026-11-26")
+    require_read([unread], "2026-11-26")
     with pytest.raises(MatrixError, match="'read' is 2026-11-27, and today is 2026-11-25"):
-        require_read([read, replace(read, read="2026-11-24")], "2026-11-25")
+        require_read([read, earlier], "2026-11-25")
 
 
 def test_a_document_that_does_not_change_needs_no_other_reading() -> None:
-    assert outdated([replace(COMPAT.sources["torch-npu"], read="")], "2030-01-01") == []
+    source = COMPAT.sources["torch-npu"].model_copy(update={"read": ""})
+    assert outdated([source], "2030-01-01") == []

@@ -65,7 +65,7 @@ def test_a_platform_without_wheels_names_the_other() -> None:
         (
             "machine: x86_64, source",
             "machine: x86, source",
-            "there is no machine 'x86'. Did you mean 'x86_64'?",
+            "there is no 'x86'. Did you mean 'x86_64'?",
         ),
         (
             "vllm-ascend==0.23.0, glibc_below: 2.34",

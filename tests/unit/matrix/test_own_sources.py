@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import MatrixError
+from cannery.common.models import parse_toml_as
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.settings import Settings, at_mirrors, with_settings
 from tests.unit.matrices import DIGEST, MATRIX, make_checkout
@@ -41,11 +42,13 @@ def test_targets_have_the_mirrors_of_their_bases() -> None:
     assert target.base.image == f"debian:11{AT}"
 
 
-def test_bases_of_a_repository_have_its_program_for_stand_ins() -> None:
-    settings = Settings(stand_ins={"docker.io/library/debian": Path("/standin-base")})
+def test_bases_of_a_repository_have_its_program_for_stand_ins(tmp_path: Path) -> None:
+    program = tmp_path / "standin-base"
+    program.touch()
+    settings = Settings.model_validate({"stand-ins": {"docker.io/library/debian": str(program)}})
     target = with_settings(MATRIX_READ, settings).targets["full"]
-    assert target.base.stand_in == target.build_base.stand_in == Path("/standin-base")
-    settings = Settings(stand_ins={"mirror.test/library/debian": Path("/standin-base")})
+    assert target.base.stand_in == target.build_base.stand_in == program
+    settings = Settings.model_validate({"stand-ins": {"mirror.test/library/debian": str(program)}})
     assert with_settings(MATRIX_READ, settings).targets["full"].base.stand_in is None
 
 
@@ -62,9 +65,8 @@ def test_without_settings_the_matrix_is_left_as_it_is() -> None:
 
 
 def test_unknown_releases_and_chips_are_told_together() -> None:
-    images = {"8.0.RC2": {"910": IMAGE}, "8.0.RC9": {"910b": IMAGE}}
     text = f'[images."8.0.RC2"]\n910 = "{IMAGE}"\n[images."8.0.RC9"]\n910b = "{IMAGE}"\n'
-    settings = Settings(images=images, text=text)
+    settings = parse_toml_as(Settings, text, "cannery.toml")
     with pytest.raises(MatrixError) as caught:
         with_settings(MATRIX_READ, settings)
     chip, release = map(str, caught.value.problems)

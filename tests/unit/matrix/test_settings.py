@@ -43,43 +43,42 @@ def read(root: Path, text: str) -> Settings:
 def test_without_the_file_there_are_defaults(tmp_path: Path) -> None:
     assert read_settings(tmp_path) == Settings()
     assert read(tmp_path, "") == Settings()
-    assert Settings().order == (CannSource.FOLDER, CannSource.DOWNLOAD)
+    assert Settings().sources.order == (CannSource.FOLDER, CannSource.DOWNLOAD)
 
 
 def test_every_key(tmp_path: Path) -> None:
     (tmp_path / "make-base").touch()
-    assert read(tmp_path, WHOLE) == Settings(
-        order=(CannSource.DOWNLOAD, CannSource.FOLDER),
-        servers=(
-            Address(url="https://files.example.com/ascend"),
-            Address(url="http://10.0.0.1:8080", headers=(("X-Token", "1"),)),
-        ),
-        accept_eula="Example Ltd",
-        cache=Path("/data/cannery"),
-        images={"8.0.T39": {"910b": "registry.example.com/cann:8.0.T39"}},
-        mirrors={"docker.io": ("mirror.example.com", "mirror.example.com:5000/hub")},
-        stand_ins={"docker.io/library/debian": tmp_path / "make-base"},
+    settings = read(tmp_path, WHOLE)
+    assert settings.sources.order == (CannSource.DOWNLOAD, CannSource.FOLDER)
+    assert settings.sources.servers == (
+        Address(url="https://files.example.com/ascend"),
+        Address(url="http://10.0.0.1:8080", headers=(("X-Token", "1"),)),
     )
+    assert settings.sources.accept_eula == "Example Ltd"
+    assert settings.sources.cache == Path("/data/cannery")
+    assert settings.images == {"8.0.T39": {"910b": "registry.example.com/cann:8.0.T39"}}
+    assert settings.mirrors == {"docker.io": ("mirror.example.com", "mirror.example.com:5000/hub")}
+    assert settings.stand_ins == {"docker.io/library/debian": tmp_path / "make-base"}
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[source]", "cannery.toml:1:1: source: unknown key. Did you mean 'sources'?"),
-        ("[sources]\nordr = []", "sources.ordr: unknown key. Did you mean 'order'?"),
-        ('[sources]\norder = ["downlod"]', "unknown source 'downlod'. Did you mean 'download'?"),
-        ("[sources]\norder = []", "sources.order: the list is empty."),
+        ("[source]", "cannery.toml:1:1: unknown key 'source'. Did you mean 'sources'?"),
+        ("[sources]\nordr = []", "unknown key 'ordr' in sources. Did you mean 'order'?"),
+        ('[sources]\norder = ["downlod"]', "there is no 'downlod'. Did you mean 'download'?"),
+        ("[sources]\norder = []", "sources.order: this is empty."),
         ('[sources]\norder = ["image", "image"]', "'image' is there twice."),
-        ("[sources]\norder = [1]", "unknown source 1."),
-        ('[sources]\norder = "download"', "sources.order: the value must be a list."),
-        ("sources = 1", "cannery.toml:1:1: sources: the value must be a table."),
+        ("[sources]\norder = [1]", "must be text, not a number."),
+        ('[sources]\norder = "download"', "sources.order: this must be a list."),
+        ("sources = 1", "cannery.toml:1:1: sources: this must be a mapping"),
         ('[sources]\nservers = ["ftp://a"]', "sources.servers[0]: 'ftp://a' is not a web address."),
-        ("[sources]\nservers = [{urls = 1}]", "sources.servers[0]: unknown key 'urls'."),
+        ("[sources]\nservers = [{urls = 1}]", "unknown key 'urls' in sources.servers[0]."),
         (
             '[sources]\nservers = [{url = "https://a.b", headers = {"a b" = "1"}}]',
-            "sources.servers[0]: 'headers' must be a table of request headers.",
+            "sources.servers[0].headers: this must be a table of request headers.",
         ),
-        ('[sources]\naccept-eula = " "', "sources.accept-eula: the value is empty."),
+        ('[sources]\naccept-eula = " "', "sources.accept-eula: this is empty."),
         ('[sources]\naccept-eula = "a\\nb"', "sources.accept-eula: the value has line breaks"),
         ('[sources]\ncann-ca = "x"', "sources.cann-ca: the vendor's signatures are no longer"),
         (
@@ -88,7 +87,7 @@ def test_every_key(tmp_path: Path) -> None:
         ),
         (
             '[mirrors]\n"docker.io" = ["https://m"]',
-            "mirrors.docker.io: 'https://m' is not a registry.",
+            "mirrors.docker.io[0]: 'https://m' is not a registry.",
         ),
         ('[stand-ins]\n"a.test/b" = "none"', "stand-ins.a.test/b: there is no program "),
         (
@@ -97,7 +96,7 @@ def test_every_key(tmp_path: Path) -> None:
         ),
         ('[stand-ins]\n"a.test/b:1" = "x"', "'a.test/b:1' is not a repository with its registry."),
         ("[sources\n", "cannery.toml:1:9: the file is not TOML: "),
-        ("\n\na = ", "cannery.toml:3:1: the file is not TOML: "),
+        ("\n\na = ", "cannery.toml:3:5: the file is not TOML: "),
     ],
 )
 def test_a_mistake_has_its_key_or_its_line(text: str, said: str, tmp_path: Path) -> None:
@@ -133,21 +132,16 @@ cann\"\"\"
 """
     with pytest.raises(MatrixError) as raised:
         read(tmp_path, text)
-    places = {str(each).split(": ")[1]: str(each.where) for each in raised.value.problems}
-    assert places == {
-        "sources.servers[0]": "cannery.toml:3:1",
-        "sources.ordr": "cannery.toml:7:3",
-        "more": "cannery.toml:8:1",
-        "images.8.0.RC2.910b": "cannery.toml:12:1",
-        "mirrors.docker.io": "cannery.toml:15:1",
-    }
+    assert [str(each.where) for each in raised.value.problems] == [
+        f"cannery.toml:{place}" for place in ("3:1", "7:3", "8:1", "12:1", "15:1")
+    ]
 
 
 def test_a_table_among_several_has_its_own_line(tmp_path: Path) -> None:
     good = '[[sources.servers]]\nurl = "https://a.example"\n'
     with pytest.raises(MatrixError) as raised:
         read(tmp_path, f"{good}\n{good}[[sources.servers]]\nurl = 1\n")
-    assert str(raised.value).startswith("cannery.toml:6:1: sources.servers[2]: ")
+    assert str(raised.value).startswith("cannery.toml:7:1: sources.servers[2].url: ")
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:

@@ -157,8 +157,8 @@ def test_a_wrong_sample_is_a_message_and_changes_no_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(FOLDER / "samples", tmp_path / "samples")
-    publish = tmp_path / "samples" / "publish.yaml"
-    publish.write_text("schema: 1\nrepository: [ascend]\n", encoding="utf-8")
+    matrix = tmp_path / "samples" / "matrix.yaml"
+    matrix.write_text("schema: [2]\n", encoding="utf-8")
     assert main(tmp_path) == MatrixError.exit_code
-    assert "schemas: schemas/samples/publish.yaml:2:13: 'repository'" in capsys.readouterr().err
+    assert "schemas: schemas/samples/matrix.yaml:1:9: 'schema'" in capsys.readouterr().err
     assert not [*tmp_path.glob("*.json")]

@@ -16,11 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cannery.common.errors import MatrixError, Problem
-from cannery.common.yaml_reader import Section, parse_yaml
-from cannery.compat.reader import compat_of
-from cannery.matrix.schema import matrix_of, parse_matrix
-from cannery.publish.policy import publishing_of
-from schemas.files import FOLDER
+from cannery.common.models import parse_yaml
+from cannery.matrix.schema import parse_matrix
+from cannery.publish.policy import PublishFile
+from cannery.verify.audit.profiles import ProfilesFile
 from tests.unit import applications
 from tests.unit.families import FAMILY
 from tests.unit.matrices import MATRIX
@@ -28,8 +27,21 @@ from tests.unit.schemas.editors import validator, values
 
 pytestmark = pytest.mark.slow
 
-PUBLISH = (FOLDER / "samples" / "publish.yaml").read_text(encoding="utf-8")
-COMPAT = (FOLDER / "samples" / "compat.yaml").read_text(encoding="utf-8")
+PUBLISH = """\
+schema: 1
+repository: ascend
+tags: {immutable: "{target}-{key}", moving: "{target}"}
+aliases: {latest: arm}
+schemes: ["{cann}-{chip}"]
+indexes: {both: [arm, x86]}
+trials: {arm: {title: Try it, url: "https://example.com/"}}
+"""
+PROFILES = """\
+schema: 1
+profiles:
+  farm:
+    {about: ours, entrypoint: none, programs: [sh], users: [{name: me, uid: 7}], ports: [80]}
+"""
 TWO = MATRIX.replace("full:", "arm:") + (
     MATRIX.partition("targets:\n")[2]
     .partition("  bare:")[0]
@@ -44,7 +56,7 @@ MERGES = """\
 """
 IS_OF_A_KEY_OR_KIND = re.compile(
     r"unknown key |.* has no '\w+'\. Add it\.$|"
-    r".* must be (text|a list|a mapping|true)|.* is empty\."
+    r".* must be (text|a list|a mapping|true)|.* is empty\.|there is no value\."
 )
 ONLY_THE_READER_KNOWS = re.compile(
     # What is put together from the parts of a family, and the names of its axes.
@@ -56,12 +68,17 @@ KINDS: list[Any] = [None, True, "", " ", "x", 7, [], ["x"], [None], {}, {"x": "y
 Place = tuple[Any, ...]
 
 
-def read_matrix(top: Section) -> object:
-    return matrix_of(top, None)
+def read_matrix(text: str) -> object:
+    return parse_matrix(text, "matrix.yaml")
 
 
-def read_publish(top: Section) -> object:
-    return publishing_of(top, parse_matrix(TWO, "matrix.yaml"))
+def read_profiles(text: str) -> object:
+    return parse_yaml(ProfilesFile, text, "profiles.yaml")
+
+
+def read_publish(text: str) -> object:
+    context = {"matrix": parse_matrix(TWO, "matrix.yaml"), "owners": {"arm": "arm"}}
+    return parse_yaml(PublishFile, text, "publish.yaml", context)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +87,7 @@ class File:
 
     name: str
     text: str
-    read: Callable[[Section], object]
+    read: Callable[[str], object]
     edits: int = 3
 
     @cached_property
@@ -81,7 +98,7 @@ class File:
     def problems(self, document: Any) -> list[Problem]:
         """What the reader says of ``document``; JSON is YAML."""
         try:
-            parse_yaml(json.dumps(document), self.name, self.read)
+            self.read(json.dumps(document))
         except MatrixError as error:
             return [*error.problems]
         return []
@@ -89,7 +106,7 @@ class File:
 
 FILES = [
     File(name="matrix.yaml", text=applications.TEXT, read=read_matrix),
-    File(name="compat.yaml", text=COMPAT, read=compat_of),
+    File(name="profiles.yaml", text=PROFILES, read=read_profiles),
     File(name="publish.yaml", text=PUBLISH, read=read_publish),
     # Several edits can leave a part of a family out of every target, and then nobody reads it.
     File(name="matrix.yaml", text=MATRIX + FAMILY + MERGES, read=read_matrix, edits=1),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,7 +64,7 @@ TODAY = "2026-09-01"
 def facts(*torch_npu: str) -> Compat:
     """compat.yaml with Huawei's rows for these versions only."""
     rows = [row for row in COMPAT.pairings if row.torch_npu in torch_npu and row.branch]
-    return replace(COMPAT, pairings=tuple(rows))
+    return COMPAT.model_copy(update={"pairings": tuple(rows)})
 
 
 @pytest.fixture
@@ -142,8 +141,8 @@ def test_the_newest_of_each_series_of_cann_is_proposed(
 ) -> None:
     [row] = facts(NEW).pairings
     canns = ["9.1.0", "9.1.1", "9.2.0"]
-    rows = [replace(row, cann=CannVersion.parse(cann)) for cann in canns]
-    known = replace(COMPAT, pairings=(*facts(OLD).pairings, *rows))
+    rows = [row.model_copy(update={"cann": CannVersion.parse(cann)}) for cann in canns]
+    known = COMPAT.model_copy(update={"pairings": (*facts(OLD).pairings, *rows)})
     monkeypatch.setattr(Project, "compat", lambda _: known)
     assert targets_in(proposals(project)) == ["py311-torch290-cann911", "py311-torch290-cann920"]
 
@@ -154,8 +153,10 @@ def test_a_torch_whose_maintenance_has_ended_is_left_out(
 ) -> None:
     # Maintenance of torch_npu for torch 2.8.0 ends on 2026-10-15.
     [row] = facts(OLD).pairings
-    newer = replace(row, cann=CannVersion.parse("9.1.0"), torch_npu="2.8.0.post9")
-    monkeypatch.setattr(Project, "compat", lambda _: replace(COMPAT, pairings=(row, newer)))
+    newer = row.model_copy(update={"cann": CannVersion.parse("9.1.0"), "torch_npu": "2.8.0.post9"})
+    monkeypatch.setattr(
+        Project, "compat", lambda _: COMPAT.model_copy(update={"pairings": (row, newer)})
+    )
     assert len(proposals(project, today=today).proposed) == count
 
 

@@ -26,11 +26,11 @@ KNOWN = {"torch_npu": "2.3.1.post2", "deepspeed": "0.15.0"}
 
 def row(torch_npu: str, cann: str = "8.0.RC3", **more: object) -> Pairing:
     parsed = CannVersion.parse(cann)
-    return replace(ROW, torch_npu=torch_npu, cann=parsed, **more)  # type: ignore[arg-type]
+    return ROW.model_copy(update={"torch_npu": torch_npu, "cann": parsed, **more})
 
 
 def facts(*rows: Pairing) -> Compat:
-    return replace(COMPAT, pairings=(ROW, *rows), rejected=())
+    return COMPAT.model_copy(update={"pairings": (ROW, *rows), "rejected": ()})
 
 
 def use(key: str, *targets: Target, line: int = 1) -> Use:
@@ -135,7 +135,7 @@ def test_what_is_only_compatible_with_the_cann_is_no_news() -> None:
 
 
 def test_what_sources_disagree_on_is_a_remark() -> None:
-    other = replace(ROW.sources[0], name="other", kind=Kind.MAKER)
+    other = ROW.sources[0].model_copy(update={"name": "other", "kind": Kind.MAKER})
     [result] = news(row("2.3.1.post3", sources=(other,)), torch_npu="2.3.1.post3")
     assert result.moves == () and result.remark
     assert "sources disagree" in result.what

@@ -8,28 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import Span, UsageError
+from cannery.common.errors import UsageError
 from cannery.common.model import DeviceKind
 from cannery.verify.audit.report import Standing
 from cannery.verify.audit.user_checks import Ran, UserCheck, judge_ran, left_out, read_checks
+from tests.unit.audits import user_check
 
-CHECK = UserCheck(
-    name="it trains",
-    command="train",
-    output=r"loss \d",
-    exit_code=0,
-    seconds=5,
-    memory_mb=10,
-    cards=0,
-    place=Span(file="mine.yaml", line=3, column=5),
-)
+CHECK = user_check("it trains", "train", output=r"loss \d", seconds=5, memory_mb=10)
 RAN = Ran(code=0, said="step 1\nloss 2\n", seconds=1.5, timed_out=False, peak_kib=5000)
 
 
 def judged(ran: Ran, check: UserCheck = CHECK) -> tuple[Standing, str]:
     result = judge_ran(check, ran, DeviceKind.NONE)
     assert result.check == "own/mine.yaml/it trains"
-    assert result.sources == ("mine.yaml:3",)
+    assert result.sources == ("mine.yaml:1",)
     return result.standing, result.text
 
 
@@ -54,11 +46,12 @@ def test_failures(change: dict[str, object], text: str) -> None:
 
 def test_memory_that_cannot_be_measured() -> None:
     assert judged(replace(RAN, peak_kib=-1))[0] is Standing.NOT_OURS
-    assert judged(replace(RAN, peak_kib=-1), replace(CHECK, memory_mb=0))[0] is Standing.PASSED
+    check = CHECK.model_copy(update={"memory_mb": 0})
+    assert judged(replace(RAN, peak_kib=-1), check)[0] is Standing.PASSED
 
 
 def test_too_few_cards() -> None:
-    [result] = left_out([CHECK, replace(CHECK, cards=16)], 8, DeviceKind.SIMULATED)
+    [result] = left_out([CHECK, CHECK.model_copy(update={"cards": 16})], 8, DeviceKind.SIMULATED)
     assert result.standing is Standing.NOT_RUN
     assert "needs 16 cards, and device simulated has 8" in result.text
 
@@ -92,14 +85,17 @@ checks:
     with pytest.raises(UsageError) as caught:
         read_checks(tmp_path)
     for what in (
-        "one.yaml:3:35: '(' is not a regular expression",
-        "one.yaml:3:49: 'soon' is not a number from 0 to 86400",
-        "two checks have the name 'a'",
+        "one.yaml:3:35: checks[0].output: '(' is not a regular expression",
+        "one.yaml:3:49: checks[0].seconds: 'soon' is not a number",
         "Did you mean 'command'?",
-        "a check has no 'name'",
-        "'256' is not a number from 0 to 255",
+        "checks[2] has no 'name'",
+        "'256' should be less than or equal to 255",
     ):
         assert what in str(caught.value)
+    text = "schema: 1\nchecks: [{name: a, command: x}, {name: a, command: x}]"
+    (tmp_path / "one.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match="two checks have the name 'a'"):
+        read_checks(tmp_path)
 
 
 def test_folders_without_checks(tmp_path: Path) -> None:

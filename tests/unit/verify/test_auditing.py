@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cannery.common.errors import EngineError, Span
+from cannery.common.errors import EngineError
 from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import RunSpec
 from cannery.engine import client, containers
@@ -24,7 +24,7 @@ from cannery.verify.audit.report import Audit, Result, Standing
 from cannery.verify.audit.user_checks import Ran, UserCheck
 from cannery.verify.auditing import NoFactsError, Request, audit, probe, read_config, run_check
 from cannery.verify.verification import Check
-from tests.unit.audits import DERIVED, FOREIGN, OURS, PROJECT, dists, found_with
+from tests.unit.audits import DERIVED, FOREIGN, OURS, PROJECT, dists, found_with, user_check
 
 REAL = found_with(ascend={"simulated": []})
 
@@ -93,17 +93,8 @@ def run(simulate: bool = True, **more: Any) -> Audit:
     return audit(PROJECT, Request(reference="mine:1", simulate=simulate, **more))
 
 
-def user_check(cards: int, command: str = "x") -> UserCheck:
-    return UserCheck(
-        name=f"on {cards}",
-        command=command,
-        output="",
-        exit_code=0,
-        seconds=20,
-        memory_mb=0,
-        cards=cards,
-        place=Span(file="mine.yaml", line=1, column=1),
-    )
+def on_cards(cards: int, command: str = "x") -> UserCheck:
+    return user_check(f"on {cards}", command, seconds=20, cards=cards)
 
 
 def failing(found: Audit) -> set[str]:
@@ -174,7 +165,7 @@ def test_a_failed_image_test(machine: Machine) -> None:
 
 
 def test_users_checks(machine: Machine, tmp_path: Path) -> None:
-    found = run(checks=tuple(map(user_check, (0, 2, 99))), tests=tmp_path)
+    found = run(checks=tuple(map(on_cards, (0, 2, 99))), tests=tmp_path)
     assert machine.ran == ["on 0", "on 2"]
     assert one(found, "own/mine.yaml/on 99").standing is Standing.NOT_RUN
     folders = [words[0] for _, words, _ in machine.pytest]
@@ -190,7 +181,7 @@ def test_users_checks_that_find_no_device(machine: Machine, tmp_path: Path) -> N
     why = "needs a device, and this run has none"
     waits = Check(name="test_x.py::test_d", title="d", outcome="not run", why=why, left_out="waits")
     machine.checks = [waits]
-    found = run(checks=(user_check(2),), tests=tmp_path)
+    found = run(checks=(on_cards(2),), tests=tmp_path)
     assert one(found, "own/mine.yaml/on 2").standing is Standing.NOT_RUN
     assert one(found, "own/test_x.py::test_d").standing is Standing.NOT_RUN
 
@@ -245,7 +236,7 @@ def test_a_chip_and_strictness_reach_the_checks(machine: Machine) -> None:
     assert failing(run(chip="910b", strict=True)) == {"compat/torch_npu"}
 
 
-MEASURED = user_check(2, "echo $ASCEND_RT_VISIBLE_DEVICES; exit 4")
+MEASURED = on_cards(2, "echo $ASCEND_RT_VISIBLE_DEVICES; exit 4")
 Docker = Callable[[str], None]
 
 
