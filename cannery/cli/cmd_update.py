@@ -24,7 +24,7 @@ from cannery.lock.index_versions import ask
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project, select
 from cannery.matrix.schema import parse_matrix
-from cannery.matrix.versions import VersionChange, find_uses, rewrite
+from cannery.matrix.text import VersionChange, find_uses, rewrite
 from cannery.options import CA, INDEX_URL, TargetOptions
 from cannery.update.base_updates import update_bases
 from cannery.update.propose_pairs import Kind

@@ -23,9 +23,9 @@ from cannery.fetch.http import Client, Timeouts
 from cannery.fetch.needs import CANN, Lacks, Need, needed_files, real_needs
 from cannery.fetch.store import Store, store_folder
 from cannery.fetch.transfer import Screen, screen
-from cannery.matrix.first_use import has_place, with_sha256
 from cannery.matrix.project import Project
 from cannery.matrix.settings import Settings
+from cannery.matrix.text import has_place, with_sha256
 from cannery.options import BuildOptions, TransferOptions
 
 UNFETCHED = "not fetched yet"

@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from cannery.common.model import TOOLS, Target
 from cannery.compat.facts import Compat
-from cannery.matrix.versions import Use
+from cannery.matrix.text import Use
 
 KEYS = ("torch", "torch_npu", "deepspeed", *TOOLS)
 """The keys of a target that an index may have newer versions of."""

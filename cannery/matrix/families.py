@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import yaml
@@ -30,50 +30,6 @@ _Axes = dict[str, dict[str, Section]]
 """Axis to the name of each of its values and what is below it."""
 
 
-@dataclass(kw_only=True)
-class _Parts:
-    """What a target has so far: key to its key node, its value, and whose it is."""
-
-    problems: Problems
-    values: dict[str, tuple[yaml.Node, yaml.Node, str]] = field(default_factory=dict)
-
-    def add(self, fragment: Section, owner: str) -> None:
-        for key, value in fragment.nodes():
-            self._add_one(key, value, owner)
-
-    def _add_one(self, key: yaml.Node, value: yaml.Node, owner: str) -> None:
-        name = str(key.value)
-        how, new = _merge_of(value)
-        old = self.values.get(name)
-        if not old or how == "replace":
-            self.values[name] = (key, new, owner)
-        elif how and isinstance(old[1], yaml.SequenceNode) and isinstance(new, yaml.SequenceNode):
-            items = old[1].value + new.value if how == "append" else new.value + old[1].value
-            joined = yaml.SequenceNode(new.tag, items, new.start_mark, new.end_mark)
-            self.values[name] = (key, joined, owner)
-        elif how:
-            self.problems.add(value, f"{how} needs a list, and {name!r} of {old[2]} is not one.")
-        else:
-            self.problems.add(
-                key,
-                f"{name!r} is in {owner}, and already in {old[2]}.",
-                f"To use this one, write {name}: {{replace: ...}}.",
-            )
-
-    def node(self, at: yaml.Node) -> yaml.MappingNode:
-        pairs = [(key, value) for key, value, _ in self.values.values()]
-        return yaml.MappingNode("tag:yaml.org,2002:map", pairs, at.start_mark, at.end_mark)
-
-
-def _merge_of(value: yaml.Node) -> tuple[str, yaml.Node]:
-    """How ``value`` says that it is merged, and the value proper."""
-    if isinstance(value, yaml.MappingNode) and len(value.value) == 1:
-        key, inner = value.value[0]
-        if key.value in MERGES:
-            return str(key.value), inner
-    return "", value
-
-
 @dataclass(frozen=True, kw_only=True)
 class Expanded:
     """What families define. ``targets`` has the id and the mapping of each target.
@@ -87,14 +43,14 @@ class Expanded:
 
 def expand_families(families: Section) -> Expanded:
     """The targets, family by family; mistakes become problems."""
-    found = Expanded()
+    expanded = Expanded()
     for name, family in families.sections():
-        _expand(name, family, found)
-    return found
+        _expand(name, family, expanded)
+    return expanded
 
 
 def _expand(name: str, family: Section, expanded: Expanded) -> None:
-    """Add what one family defines to ``expanded``."""
+    """Add the targets of ``family`` to ``expanded``."""
     room = MAX_TARGETS - len(expanded.targets)
     before = family.problems.count
     axes = _axes(family)
@@ -114,37 +70,60 @@ def _expand(name: str, family: Section, expanded: Expanded) -> None:
     if family.problems.count > before or not axes:
         # Which targets are meant, and what they have in common, is not known.
         return
-    found: dict[str, Section] = {}
-    kept = _kept(axes, excluded, included)
-    for combination in kept:
-        target = filled(rule, combination)
-        parts = _Parts(problems=family.problems)
-        if common:
-            parts.add(common, f"common of {name}")
+    targets: dict[str, Section] = {}
+    unused = {f"{name}.{axis}.{value}": None for axis, values in axes.items() for value in values}
+    for combination in _kept(axes, excluded, included):
+        # Not rule.format(), which takes a name apart at its dots and has its own use for numbers.
+        fields = string.Formatter().parse(rule)
+        target = "".join(
+            text + ("" if axis is None else combination[axis]) for text, axis, *_ in fields
+        )
+        parts = [(common, f"common of {name}")] if common else []
         for axis, value in combination.items():
-            parts.add(axes[axis][value], f"{axis} {value}")
+            parts.append((axes[axis][value], f"{axis} {value}"))
+            unused.pop(f"{name}.{axis}.{value}", None)
         if override := overrides.pop(target, None):
-            parts.add(override, f"overrides of {target}")
-        if target in found:
-            family.wrong(
-                "id", f"two combinations have the id {target!r}.", "Use every axis in the id."
-            )
-        found[target] = Section(parts.node(family.node), f"{name}.{target}", family.problems)
-    if not found:
+            parts.append((override, f"overrides of {target}"))
+        if target in targets:
+            what = f"two combinations have the id {target!r}."
+            family.wrong("id", what, "Use every axis in the id.")
+        merged = _merged(parts, family.node, family.problems)
+        targets[target] = Section(merged, f"{name}.{target}", family.problems)
+    if not targets:
         family.wrong("exclude", f"all targets of {name} are excluded.", "Exclude fewer.")
     for target, override in overrides.items():
-        family.problems.add(
-            override.node, f"{name} has no target {target!r}.", did_you_mean(target, found)
-        )
-    expanded.targets.extend(found.items())
-    expanded.unused.extend(f"{name}.{each}" for each in _unused(axes, kept))
+        hint = did_you_mean(target, targets)
+        family.problems.add(override.node, f"{name} has no target {target!r}.", hint)
+    expanded.targets.extend(targets.items())
+    expanded.unused.extend(unused)
 
 
-def _unused(axes: _Axes, kept: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    """Each AXIS.VALUE that none of ``kept`` has; none if that is empty."""
-    for axis, values in axes.items() if kept else ():
-        used = {combination[axis] for combination in kept}
-        yield from (f"{axis}.{value}" for value in values if value not in used)
+def _merged(
+    parts: Iterable[tuple[Section, str]], at: yaml.Node, problems: Problems
+) -> yaml.MappingNode:
+    """The mapping of a target, from all that it has, each with whose it is."""
+    values: dict[str, tuple[yaml.Node, yaml.Node, str]] = {}
+    for part, owner in parts:
+        for key, value in part.nodes():
+            name, how, new = str(key.value), "", value
+            if isinstance(value, yaml.MappingNode) and len(value.value) == 1:
+                [(first, inner)] = value.value
+                if first.value in MERGES:
+                    how, new = first.value, inner
+            _, old, whose = values.get(name, (key, None, ""))
+            if old is None or how == "replace":
+                values[name] = (key, new, owner)
+            elif how and isinstance(old, yaml.SequenceNode) and isinstance(new, yaml.SequenceNode):
+                items = old.value + new.value if how == "append" else new.value + old.value
+                joined = yaml.SequenceNode(new.tag, items, new.start_mark, new.end_mark)
+                values[name] = (key, joined, owner)
+            elif how:
+                problems.add(value, f"{how} needs a list, and {name!r} of {whose} is not one.")
+            else:
+                what = f"{name!r} is in {owner}, and already in {whose}."
+                problems.add(key, what, f"To use this one, write {name}: {{replace: ...}}.")
+    pairs = [(key, value) for key, value, _ in values.values()]
+    return yaml.MappingNode("tag:yaml.org,2002:map", pairs, at.start_mark, at.end_mark)
 
 
 def _axes(family: Section) -> _Axes:
@@ -173,47 +152,31 @@ def _unknown_field(rule: str, axes: _Axes) -> str | None:
     return None
 
 
-def filled(rule: str, combination: Mapping[str, str]) -> str:
-    """The id of the target of ``combination``, which maps each axis to the name of a value."""
-    # Not rule.format(), which takes a name apart at its dots and has its own use for numbers.
-    parts = string.Formatter().parse(rule)
-    return "".join(text + ("" if axis is None else combination[axis]) for text, axis, *_ in parts)
-
-
 def _kept(
     axes: _Axes, excluded: list[dict[str, str]], included: list[dict[str, str]]
-) -> list[dict[str, str]]:
+) -> Iterable[Mapping[str, str]]:
     """Every combination of values that none in ``excluded`` covers, then those in ``included``."""
-    products = itertools.product(*axes.values())
-    everything = [dict(zip(axes, names, strict=True)) for names in products]
-    kept = [each for each in everything if not any(_covers(e, each) for e in excluded)]
-    by_names = {tuple(each.values()): each for each in (*kept, *included)}
-    return [*by_names.values()]
+    products = (dict(zip(axes, names, strict=True)) for names in itertools.product(*axes.values()))
+    kept = [each for each in products if not any(e.items() <= each.items() for e in excluded)]
+    return {tuple(each.values()): each for each in (*kept, *included)}.values()
 
 
 def _combinations(family: Section, key: str, axes: _Axes) -> list[dict[str, str]]:
     """The combinations under ``key``: a list of mappings of an axis to the name of a value."""
-    found = []
+    combinations: list[dict[str, str]] = []
     for item in family.mappings(key):
-        combination = {}
-        for axis, values in axes.items():
-            if name := item.text(axis, required=key == "include"):
-                if name not in values:
-                    item.wrong(axis, f"{axis} has no {name!r}.", did_you_mean(name, values))
-                combination[axis] = name
+        before = family.problems.count
+        names = {axis: item.text(axis, required=key == "include") for axis in axes}
+        combination = {axis: name for axis, name in names.items() if name}
+        for axis, name in combination.items():
+            if name not in axes[axis]:
+                item.wrong(axis, f"{axis} has no {name!r}.", did_you_mean(name, axes[axis]))
         item.done()
-        if not item.nodes():
-            if isinstance(item.node, yaml.MappingNode):
-                family.problems.add(item.node, f"an item of {key!r} must name a value of an axis.")
-        elif all(name in axes[axis] for axis, name in combination.items()) and (
-            key == "exclude" or len(combination) == len(axes)
-        ):
-            if combination in found:
-                what = f"this combination is an item of {key!r} already."
-                family.problems.add(item.node, what, "Remove one of them.")
-            found.append(combination)
-    return found
-
-
-def _covers(pattern: dict[str, str], combination: dict[str, str]) -> bool:
-    return all(combination[axis] == name for axis, name in pattern.items())
+        if combination in combinations:
+            what = f"this combination is an item of {key!r} already."
+            family.problems.add(item.node, what, "Remove one of them.")
+        if not item.nodes() and isinstance(item.node, yaml.MappingNode):
+            family.problems.add(item.node, f"an item of {key!r} must name a value of an axis.")
+        elif family.problems.count == before:
+            combinations.append(combination)
+    return combinations

@@ -6,6 +6,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from packaging.version import Version
@@ -34,31 +35,30 @@ class Matrix:
 
 _SHOWN = 20
 
-Qualities = Mapping[str, str]
+_Qualities = Mapping[str, str]
 """What conditions compare: components and the like, each with its version or name."""
 
 
-def select_ids(
-    known: Mapping[str, Qualities], patterns: Sequence[str], conditions: Sequence[str]
-) -> list[str]:
-    """The ids that match any of ``patterns`` (ids or globs; none for all) and all ``conditions``.
+def select_targets(
+    targets: Mapping[str, Target], patterns: Sequence[str], conditions: Sequence[str]
+) -> list[Target]:
+    """The targets that match any of ``patterns`` (ids or globs; none for all), in their order.
 
-    ``known`` maps every id to its qualities, in the order of the matrix, which the result has, too.
-
-    A condition is as in ``python=3.9``: a component and a version of it, or the front part of one,
-    or ``chip=910b``, ``platform=linux/arm64``, ``architecture=arm64``, ``flavour=runtime`` or
-    ``application=vllm``; ``cann`` is the toolkit.
+    They fulfil all ``conditions``. One is as in ``python=3.9``: a component and a version of it, or
+    the front part of one, or ``chip=910b``, ``platform=linux/arm64``, ``architecture=arm64``,
+    ``flavour=runtime`` or ``application=vllm``; ``cann`` is the toolkit.
 
     Raises:
         UsageError: naming every pattern that fits no target and every condition that makes no
             sense, or because nothing is left.
     """
+    qualities = {name: _qualities(target) for name, target in targets.items()}
     problems = [
-        Problem(what=f"there is no target {pattern!r}.", fix=_nearest(pattern, known))
+        Problem(what=f"there is no target {pattern!r}.", fix=_nearest(pattern, targets))
         for pattern in patterns
-        if not fnmatch.filter(known, pattern)
+        if not fnmatch.filter(targets, pattern)
     ]
-    keys = {key for qualities in known.values() for key in qualities}
+    keys = {key for values in qualities.values() for key in values}
     for condition in conditions:
         key, equals, _ = condition.partition("=")
         if not equals:
@@ -68,57 +68,52 @@ def select_ids(
             problems.append(Problem(what=f"targets have no {key!r}.", fix=did_you_mean(key, keys)))
     if problems:
         raise UsageError(problems)
-    found = [
-        name
-        for name, qualities in known.items()
+    selected = [
+        target
+        for name, target in targets.items()
         if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns or ["*"])
-        and all(_holds(qualities, condition) for condition in conditions)
+        and _fulfils(qualities[name], conditions)
     ]
-    if not found:
-        asked = " ".join([*patterns, *conditions])
-        what = f"no target is selected by {asked}."
-        raise UsageError(Problem(what=what, fix=_hint(conditions, [*known.values()])))
-    return found
+    if not selected:
+        what = f"no target is selected by {' '.join([*patterns, *conditions])}."
+        raise UsageError(Problem(what=what, fix=_hint(conditions, [*qualities.values()])))
+    return selected
 
 
-def _hint(conditions: Sequence[str], targets: Sequence[Qualities]) -> str:
-    """What could be meant where ``conditions`` hold for none of ``targets`` together."""
-    values = [_values(condition, targets) for condition in conditions]
-    if not any(values):
+def _hint(conditions: Sequence[str], targets: Sequence[_Qualities]) -> str:
+    """Values that ``conditions`` could name, where none of ``targets`` fulfils all of them."""
+    hints = [_values(each, targets) for each in conditions if not _fulfilling(targets, [each])]
+    if not any(hints):
         for condition in reversed(conditions):
             others = [each for each in conditions if each != condition]
-            left = [each for each in targets if all(_holds(each, other) for other in others)]
-            if others and left:
-                key, _, _ = condition.partition("=")
-                names = _in_order({each.get(key, "") for each in left} - {""})
-                values = [f"With {' '.join(others)}, {key} is {some_of(names, _SHOWN) or 'none'}."]
+            if others and (left := _fulfilling(targets, others)):
+                key = condition.partition("=")[0]
+                names = _names(key, left)
+                hints = [f"With {' '.join(others)}, {key} is {some_of(names, _SHOWN) or 'none'}."]
                 break
-    return " ".join([*filter(None, values), "'build.py list' shows all."])
+    return " ".join([*filter(None, hints), "'build.py list' shows all."])
 
 
-def _values(condition: str, targets: Iterable[Qualities]) -> str:
-    """The values of the key of ``condition``, if it holds for none of ``targets``."""
-    if any(_holds(qualities, condition) for qualities in targets):
-        return ""
+def _values(condition: str, targets: Iterable[_Qualities]) -> str:
     key, _, wanted = condition.partition("=")
-    values = _in_order({qualities.get(key, "") for qualities in targets} - {""})
+    values = _names(key, targets)
     if not re.match(r"[0-9]+\.", wanted):
         return did_you_mean(wanted, values)
     # Of versions, the nearest is the one of the same series, not the one that looks alike.
     series = ".".join(wanted.split(".")[:2])
-    if alike := [each for each in values if _holds({key: each}, f"{key}={series}")]:
+    if alike := [each for each in values if _fulfils({key: each}, [f"{key}={series}"])]:
         return f"Of {series} there is {some_of(alike, _SHOWN)}."
     return f"Known: {some_of(values, _SHOWN)}." if values else ""
 
 
-def _in_order(versions: Iterable[str]) -> list[str]:
-    return sorted(versions, key=_version_order)
+def _names(key: str, targets: Iterable[_Qualities]) -> list[str]:
+    """The values of ``key``, by numbers, and words before numbers, as in 8.0.RC2 and 8.0.1."""
 
+    def order(version: str) -> list[tuple[bool, int, str]]:
+        parts = re.findall(r"[0-9]+|[a-z]+", version.lower())
+        return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
 
-def _version_order(version: str) -> list[tuple[bool, int, str]]:
-    """By numbers, and by words before numbers, as in 8.0.RC2 and 8.0.1."""
-    parts = re.findall(r"[0-9]+|[a-z]+", version.lower())
-    return [(each.isdigit(), int(each) if each.isdigit() else 0, each) for each in parts]
+    return sorted({target.get(key, "") for target in targets} - {""}, key=order)
 
 
 def _nearest(pattern: str, ids: Collection[str]) -> str:
@@ -131,8 +126,7 @@ def _nearest(pattern: str, ids: Collection[str]) -> str:
     return f"Upper and lower case differ. Did you mean {meant!r}?"
 
 
-def qualities_of(target: Target) -> dict[str, str]:
-    """What conditions compare of ``target``."""
+def _qualities(target: Target) -> dict[str, str]:
     return {
         **target.components,
         "cann": target.cann.version,
@@ -144,12 +138,19 @@ def qualities_of(target: Target) -> dict[str, str]:
     }
 
 
-def _holds(qualities: Qualities, condition: str) -> bool:
-    key, _, wanted = condition.partition("=")
-    version = qualities.get(key, "")
-    # As in 2.1.0.post6, 0.1+ascend, and the kernels of a release for a chip: "8.0.RC2 (910b)".
-    after = version[len(wanted) : len(wanted) + 1]
-    return version == wanted or (wanted != "" and version.startswith(wanted) and after in ".+ ")
+def _fulfilling(targets: Iterable[_Qualities], conditions: Sequence[str]) -> list[_Qualities]:
+    return [target for target in targets if _fulfils(target, conditions)]
+
+
+def _fulfils(qualities: _Qualities, conditions: Sequence[str]) -> bool:
+    for condition in conditions:
+        key, _, wanted = condition.partition("=")
+        version = qualities.get(key, "")
+        # As in 2.1.0.post6, 0.1+ascend, and the kernels of a release for a chip: "8.0.RC2 (910b)".
+        after = version[len(wanted) : len(wanted) + 1]
+        if version != wanted and not (wanted and version.startswith(wanted) and after in ".+ "):
+            return False
+    return True
 
 
 def recommended_first(top: Section, targets: Mapping[str, Target]) -> dict[str, Target]:
@@ -163,35 +164,24 @@ def recommended_first(top: Section, targets: Mapping[str, Target]) -> dict[str, 
     if top.problems.count:
         # Of a target with a mistake nothing else is known.
         return {**targets}
-    found: dict[str, Target] = {}
+    # Those that are known to work, and all files of which anyone can have.
+    candidates = {
+        name: target
+        for name, target in targets.items()
+        if not target.unverified and all(file.is_downloadable for file in target.artifacts.values())
+    }
+    recommended: dict[str, Target] = {}
     for use, conditions in rules.items():
-        fitting = _fitting(conditions, targets.values())
-        if best := max(fitting, key=_rank, default=None):
-            found.setdefault(best.id, replace(best, recommended=use))
-    return {**found, **{name: each for name, each in targets.items() if name not in found}}
+        with suppress(UsageError):
+            best = max(select_targets(candidates, (), conditions), key=_rank)
+            recommended.setdefault(best.id, replace(best, recommended=use))
+    return {**recommended, **{name: t for name, t in targets.items() if name not in recommended}}
 
 
 def _wrong_condition(condition: str) -> str:
-    """What is wrong with ``condition``; "" if nothing is. Its key may be of a target to come."""
-    good = condition.partition("=")[1]
+    # Its key may be of a target to come.
+    good = "=" in condition
     return "" if good else f"invalid condition {condition!r}; write it as in python=3.9."
-
-
-def _fitting(conditions: Iterable[str], targets: Iterable[Target]) -> list[Target]:
-    known = {each.id: each for each in targets if _is_for_anyone(each)}
-    try:
-        ids = select_ids(
-            {name: qualities_of(each) for name, each in known.items()}, (), [*conditions]
-        )
-    except UsageError:
-        return []
-    return [known[name] for name in ids]
-
-
-def _is_for_anyone(target: Target) -> bool:
-    """Whether it is known to work, and anyone can have all of its files."""
-    files = target.artifacts.values()
-    return not target.unverified and all(each.is_downloadable for each in files)
 
 
 def _rank(target: Target) -> tuple[CannVersion, Version, int]:

@@ -14,7 +14,7 @@ from cannery.common.model import Target
 from cannery.common.yaml_limits import read_limited
 from cannery.compat import Compat, parse_compat
 from cannery.matrix.files import FACTS, MATRIX, Data, read_data, read_facts
-from cannery.matrix.matrix import Matrix, qualities_of, select_ids
+from cannery.matrix.matrix import Matrix, select_targets
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.settings import Settings, read_settings, with_settings
 
@@ -147,7 +147,6 @@ def _judged(text: str, facts: str, data: tuple[tuple[str, str], ...]) -> Matrix:
 def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = ()) -> list[Target]:
     """The targets that match any of ``patterns`` (ids or globs) and all ``conditions``.
 
-    The order is that of the matrix. See ``select_ids`` for a condition, and what it raises.
+    The order is that of the matrix. See ``select_targets`` for a condition, and what it raises.
     """
-    known = {name: qualities_of(target) for name, target in matrix.targets.items()}
-    return [matrix.targets[name] for name in select_ids(known, patterns, conditions)]
+    return select_targets(matrix.targets, patterns, conditions)

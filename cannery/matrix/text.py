@@ -1,49 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds entries to the texts of YAML files; keeps comments, blank lines and order."""
+"""Edits the texts of YAML files: entries, hashes, versions; keeps comments, blank lines and order.
+
+Several targets may share the place of a version: the ``common`` of a family, or one value of an
+axis. A change replaces only the characters of the version.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
 import yaml
 
-from cannery.common.errors import MatrixError, Problem
-from cannery.matrix.files import FACTS, Data
+from cannery.common.errors import MatrixError, Problem, Span
+from cannery.common.model import Target
+from cannery.common.yaml_reader import Problems, Section
+from cannery.matrix.families import expand_families
+from cannery.matrix.files import DATA, FACTS, MATRIX, Data
+from cannery.matrix.matrix import Matrix
+from cannery.matrix.schema import parse_files
 
 Entry = tuple[tuple[str, ...], tuple[str, ...]]
 """Where in the file something is added, and its lines; to a list, its new items."""
 
 
 class MatrixText:
-    """The texts of matrix.yaml and the files that are read with it, by name.
+    """The texts of matrix.yaml and the files that are read with it, by name; or of compat.yaml.
 
-    They have loaded without problems. Of what several have, the first one's counts.
+    They have loaded without problems. Of what several have, the first one's counts. ``files`` has
+    the texts as they are now.
     """
 
     def __init__(self, files: Data) -> None:
-        self._before = files
-        self._texts = {name: YamlText(text, name) for name, text in files.items() if name != FACTS}
-
-    @property
-    def files(self) -> Data:
-        """The files as they are now."""
-        return {**self._before, **{name: each.text for name, each in self._texts.items()}}
+        self.files = dict(files)
+        self._names = [name for name in files if name != FACTS] or [FACTS]
+        self._roots: dict[str, yaml.Node | None] = {}
 
     def keys(self, *path: str) -> list[str]:
         """The keys of the mapping at ``path``; empty if there is no such mapping."""
-        return [*dict.fromkeys(key for each in self._texts.values() for key in each.keys(*path))]
+        nodes = [node for _, _, node in self._nodes(path) if isinstance(node, yaml.MappingNode)]
+        return [*dict.fromkeys(str(key.value) for node in nodes for key, _ in node.value)]
 
     def value(self, *path: str) -> str:
         """The text of the scalar at ``path``; "" if there is none."""
-        return next(filter(None, (each.value(*path) for each in self._texts.values())), "")
+        nodes = (node for _, _, node in self._nodes(path) if isinstance(node, yaml.ScalarNode))
+        return next((str(node.value) for node in nodes if node.value), "")
 
     def items(self, *path: str) -> list[str]:
         """The texts of the list at ``path``; empty if there is no such list."""
-        return next(filter(None, (each.items(*path) for each in self._texts.values())), [])
+        nodes = (node for _, _, node in self._nodes(path) if isinstance(node, yaml.SequenceNode))
+        items: list[yaml.Node] = next((node.value for node in nodes if node.value), [])
+        return [str(item.value) for item in items if isinstance(item, yaml.ScalarNode)]
 
     def lines(self, *path: str) -> list[str]:
         """The lines of the entry at ``path``, which is one of a block, without its indent."""
-        return self._holder(path).lines(*path)
+        name, parent, value = next(self._nodes(path))
+        key = _key(parent, path[-1])
+        first, indent = key.start_mark.line, key.start_mark.column
+        last = max(key.end_mark.line, _last_line(value))
+        return [line[indent:] for line in self.files[name].splitlines()[first : last + 1]]
 
     def add(self, path: Sequence[str], entry: Sequence[str]) -> None:
         """Append ``entry``, whose first line has no indent, to the mapping or list at ``path``.
@@ -51,146 +67,90 @@ class MatrixText:
         Raises:
             MatrixError: the file is not made of block mappings there.
         """
-        self._holder(path).add(path, entry)
-
-    def _holder(self, path: Sequence[str]) -> YamlText:
-        """The file that has ``path``; the first one if none has."""
-        texts = [*self._texts.values()]
-        return next((each for each in texts if each.at(path) is not None), texts[0])
-
-
-class YamlText:
-    """The text of one file, which has loaded without problems."""
-
-    def __init__(self, text: str, name: str) -> None:
-        self.text = text
-        self._name = name
-        self._root: yaml.Node | None = None
-
-    def keys(self, *path: str) -> list[str]:
-        """The keys of the mapping at ``path``; empty if there is no such mapping."""
-        node = self.at(path)
-        if not isinstance(node, yaml.MappingNode):
-            return []
-        return [str(key.value) for key, _ in node.value]
-
-    def value(self, *path: str) -> str:
-        """The text of the scalar at ``path``; "" if there is none."""
-        node = self.at(path)
-        return str(node.value) if isinstance(node, yaml.ScalarNode) else ""
-
-    def items(self, *path: str) -> list[str]:
-        """The texts of the list at ``path``; empty if there is no such list."""
-        node = self.at(path)
-        items = node.value if isinstance(node, yaml.SequenceNode) else []
-        return [str(item.value) for item in items if isinstance(item, yaml.ScalarNode)]
-
-    def lines(self, *path: str) -> list[str]:
-        """The lines of the entry at ``path``, which is one of a block, without its indent."""
-        parent = self.at(path[:-1])
-        assert isinstance(parent, yaml.MappingNode)
-        key, value = next(pair for pair in parent.value if pair[0].value == path[-1])
-        first, indent = key.start_mark.line, key.start_mark.column
-        last = max(key.end_mark.line, _last_line(value))
-        return [line[indent:].rstrip("\r\n") for line in self._lines()[first : last + 1]]
-
-    def add(self, path: Sequence[str], entry: Sequence[str]) -> None:
-        """Append ``entry``, whose first line has no indent, to the mapping or list at ``path``."""
-        node = self.at(path)
+        name, parent, node = next(self._nodes(path), (self._names[0], None, None))
+        lines = self.files[name].splitlines(keepends=True)
+        where = ".".join(path)
         if isinstance(node, yaml.SequenceNode) and node.value:
-            self._extend(path, node, entry)
-            return
-        if node is None and len(path) == 1:
-            self._add_section(path[0], entry)
-            return
-        if not isinstance(node, yaml.MappingNode) or node.flow_style or not node.value:
-            where = ".".join(path)
+            if node.start_mark.index < _key(parent, path[-1]).start_mark.index:
+                what = f"cannot add to {where} in {name}: it is an alias."
+                raise MatrixError(Problem(what=what, fix=f"Write {where} as [a, b], then retry."))
+            if node.flow_style:
+                line = lines[node.end_mark.line]
+                end = line.rindex("]", 0, node.end_mark.column)
+                lines[node.end_mark.line] = f"{line[:end]}, {', '.join(entry)}{line[end:]}"
+            else:
+                items = [f"- {item}" for item in entry]
+                _insert(lines, _last_line(node) + 1, items, indent=node.start_mark.column)
+        elif node is None and len(path) == 1:
+            self._add_section(lines, name, [f"{path[0]}:", *("  " + line for line in entry)])
+        elif isinstance(node, yaml.MappingNode) and not node.flow_style and node.value:
+            _append(lines, node, entry)
+        else:
             fix = f"Write {where} as an indented mapping with at least one key, then retry."
-            what = f"cannot add to {where} in {self._name}: it is not an indented mapping."
+            what = f"cannot add to {where} in {name}: it is not an indented mapping."
             raise MatrixError(Problem(what=what, fix=fix))
-        lines = self._lines()
-        indent = node.value[0][0].start_mark.column
-        first = node.value[0][0].start_mark.line
-        end = _last_line(node)
-        while not lines[end].strip():  # those that end a block text
-            end -= 1
-        end = self._with_comments(lines, end, indent)
-        spaced = any(not line.strip() for line in lines[first : end + 1])
-        self._insert(lines, end + 1, entry, indent=indent, spaced=spaced)
+        self.files[name] = "".join(lines)
+        del self._roots[name]
 
-    def _extend(self, path: Sequence[str], node: yaml.SequenceNode, items: Sequence[str]) -> None:
-        """Append ``items`` to the list ``node`` at ``path``."""
-        parent = self.at(path[:-1])
-        keys = {key.value: key for key, _ in parent.value} if parent else {}
-        is_alias = path[-1] in keys and node.start_mark.index < keys[path[-1]].start_mark.index
-        if is_alias:
-            where = ".".join(path)
-            what = f"cannot add to {where} in {self._name}: it is an alias."
-            raise MatrixError(Problem(what=what, fix=f"Write {where} as [a, b], then retry."))
-        lines = self._lines()
-        if not node.flow_style:
-            block = [f"- {each}" for each in items]
-            indent = node.start_mark.column
-            self._insert(lines, _last_line(node) + 1, block, indent=indent, spaced=False)
-            return
-        line = lines[node.end_mark.line]
-        end = line.rindex("]", 0, node.end_mark.column)
-        lines[node.end_mark.line] = f"{line[:end]}, {', '.join(items)}{line[end:]}"
-        self._root = None
-        self.text = "".join(lines)
-
-    def _add_section(self, name: str, entry: Sequence[str]) -> None:
+    def _add_section(self, lines: list[str], name: str, block: Sequence[str]) -> None:
         """Add a new top-level section: targets at the end of the file, others before the families.
 
         It goes just before the comment that belongs to the first family or target.
         """
-        lines = self._lines()
-        root = self.at(())
+        root = self._roots[name]
         assert isinstance(root, yaml.MappingNode)
-        block = [f"{name}:", *("  " + line for line in entry)]
         users = [key for key, _ in root.value if key.value in ("families", "targets")]
-        if name == "targets" or not users:
-            self._insert(lines, len(lines), block, indent=0, spaced=True)
+        if block[0] == "targets:" or not users:
+            _insert(lines, len(lines), block, spaced=True)
             return
         place = users[0].start_mark.line
         while place and lines[place - 1].startswith("#"):
             place -= 1
-        self._insert(lines, place, [*block, ""], indent=0, spaced=False)
+        _insert(lines, place, [*block, ""])
 
-    def at(self, path: Sequence[str]) -> yaml.Node | None:
-        if self._root is None:
-            self._root = yaml.compose(self.text, Loader=yaml.CSafeLoader)
-        node = self._root
-        for step in path:
-            if not isinstance(node, yaml.MappingNode):
-                return None
-            node = next((value for key, value in node.value if key.value == step), None)
-        return node
+    def _nodes(self, path: Sequence[str]) -> Iterator[tuple[str, yaml.Node | None, yaml.Node]]:
+        """Each file that has ``path``, with the mapping and the value there."""
+        for name in self._names:
+            if name not in self._roots:
+                self._roots[name] = yaml.compose(self.files[name], Loader=yaml.CSafeLoader)
+            parent, node = None, self._roots[name]
+            for step in path:
+                pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+                parent, node = node, next((v for key, v in pairs if key.value == step), None)
+            if node is not None:
+                yield name, parent, node
 
-    def _lines(self) -> list[str]:
-        return self.text.splitlines(keepends=True)
 
-    @staticmethod
-    def _with_comments(lines: list[str], end: int, indent: int) -> int:
-        """The last line of the comment that follows ``end`` and belongs to it; else ``end``."""
-        while end + 1 < len(lines):
-            line = lines[end + 1]
-            if not line.lstrip().startswith("#") or len(line) - len(line.lstrip()) <= indent:
-                break
-            end += 1
-        return end
+def _key(parent: yaml.Node | None, name: str) -> yaml.Node:
+    assert isinstance(parent, yaml.MappingNode)
+    keys: dict[str, yaml.Node] = {key.value: key for key, _ in parent.value}
+    return keys[name]
 
-    def _insert(
-        self, lines: list[str], place: int, entry: Sequence[str], *, indent: int, spaced: bool
-    ) -> None:
-        newline = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-        block = [(" " * indent + line if line else "") + newline for line in entry]
-        if spaced:
-            block.insert(0, newline)
-        if place and not lines[place - 1].endswith(("\n", "\r")):
-            lines[place - 1] += newline
-        self._root = None
-        self.text = "".join([*lines[:place], *block, *lines[place:]])
+
+def _append(lines: list[str], mapping: yaml.MappingNode, entry: Sequence[str]) -> None:
+    """Add ``entry`` after the last of ``mapping``, and the comment that belongs to that one."""
+    first = mapping.value[0][0].start_mark
+    end = _last_line(mapping)
+    while not lines[end].strip():  # those that end a block text
+        end -= 1
+    for line in lines[end + 1 :]:
+        if not line.lstrip().startswith("#") or len(line) - len(line.lstrip()) <= first.column:
+            break
+        end += 1
+    spaced = any(not line.strip() for line in lines[first.line : end + 1])
+    _insert(lines, end + 1, entry, indent=first.column, spaced=spaced)
+
+
+def _insert(
+    lines: list[str], place: int, entry: Sequence[str], *, indent: int = 0, spaced: bool = False
+) -> None:
+    newline = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+    block = [(" " * indent + line if line else "") + newline for line in entry]
+    if spaced:
+        block.insert(0, newline)
+    if place and not lines[place - 1].endswith(("\n", "\r")):
+        lines[place - 1] += newline
+    lines[place:place] = block
 
 
 def _last_line(node: yaml.Node) -> int:
@@ -207,3 +167,119 @@ def _last_line(node: yaml.Node) -> int:
     end = int(node.end_mark.line)
     # A block text ends where the next thing begins.
     return end - 1 if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">") else end
+
+
+def has_place(files: Data, name: str) -> bool:
+    """Whether ``files`` of a matrix have the file ``name`` without a sha256."""
+    return with_sha256(files, name, "0" * 64) != files
+
+
+def with_sha256(files: Data, name: str, sha256: str) -> Data:
+    """``files`` of a matrix with the ``sha256`` of the file ``name``, where it has none.
+
+    It goes beside the name; of a file of a layout, to the others of its CANN release.
+    """
+    for path in (MATRIX, *DATA):
+        if path in files and (text := _with_sha256_beside(files[path], name, sha256)):
+            return {**files, path: text}
+    matrix = MatrixText(files)
+    with suppress(MatrixError):  # what cannot be read or edited stays as it is
+        for version, release in parse_files(files).cann.items():
+            packages = [file for each in release.packages.values() for file in each.files]
+            if any(file.name == name and not file.sha256 for file in packages):
+                if matrix.keys("cann", version, "sha256"):
+                    matrix.add(("cann", version, "sha256"), (f"{name}: {sha256}",))
+                else:
+                    matrix.add(("cann", version), ("sha256:", f"  {name}: {sha256}"))
+                break
+    return matrix.files
+
+
+def _with_sha256_beside(text: str, name: str, sha256: str) -> str:
+    """``text`` with the hash beside ``file: name``; "" where there is no such place."""
+    # Not the C loader, whose places in a text with letters beyond ASCII are bytes.
+    for mapping in _mappings(yaml.compose(text, Loader=yaml.SafeLoader)):
+        pairs = {key.value: (key, value) for key, value in mapping.value}
+        if "sha256" in pairs or "file" not in pairs or pairs["file"][1].value != name:
+            continue
+        key, value = pairs["file"]
+        end = value.end_mark.index
+        added = f", sha256: {sha256}"
+        if not mapping.flow_style:
+            newline = "\r\n" if "\r\n" in text else "\n"
+            added = f"{newline}{' ' * key.start_mark.column}sha256: {sha256}"
+            end += len(text[end:].splitlines()[0]) if text[end:] else 0  # a comment
+        return text[:end] + added + text[end:]
+    return ""
+
+
+def _mappings(node: yaml.Node | None) -> Iterator[yaml.MappingNode]:
+    if isinstance(node, yaml.MappingNode):
+        yield node
+        for _, value in node.value:
+            yield from _mappings(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            yield from _mappings(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """A place in matrix.yaml with the version of ``key``, and the targets that use it."""
+
+    key: str
+    version: str
+    where: Span
+    targets: tuple[Target, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionChange:
+    """A new version for a use."""
+
+    use: Use
+    version: str
+
+
+def find_uses(text: str, matrix: Matrix, keys: Sequence[str]) -> list[Use]:
+    """Every place with a version of one of ``keys`` in ``text``, which ``matrix`` was read from."""
+    node = yaml.compose(text, Loader=yaml.CSafeLoader)
+    assert node, "it has been loaded"
+    top = Section(node, MATRIX, Problems(MATRIX))
+    families = top.section("families", required=False)
+    mappings = expand_families(families).targets if families else []
+    if targets := top.section("targets", required=False):
+        mappings += targets.sections()
+    users: dict[tuple[str, str, Span], list[Target]] = {}
+    for name, section in mappings:
+        for key in keys:
+            value = section.take(key, required=False)
+            if value is not None and name in matrix.targets:
+                place = (key, str(value.value), section.problems.span(value))
+                users.setdefault(place, []).append(matrix.targets[name])
+    return [
+        Use(key=key, version=version, where=where, targets=tuple(targets))
+        for (key, version, where), targets in users.items()
+    ]
+
+
+def rewrite(text: str, changes: Iterable[VersionChange]) -> str:
+    """``text`` with the version of every change.
+
+    Raises:
+        MatrixError: a version is not written as it is read, as in a text with escapes.
+    """
+    lines = text.splitlines(keepends=True)
+    # From the end, so that a place is still where it was although others on its line have moved.
+    for change in sorted(changes, key=lambda change: change.use.where, reverse=True):
+        where, old = change.use.where, change.use.version
+        line, start = lines[where.line - 1], where.column - 1
+        if line[start : start + 1] == "&":  # an anchor
+            start += len(line[start:].split(maxsplit=1)[0])
+            start += len(line[start:]) - len(line[start:].lstrip())
+        start += line[start : start + 1] in ('"', "'")
+        if line[start : start + len(old)] != old:
+            what = f"cannot change {change.use.key} {old}: it is not written as a plain text."
+            raise MatrixError(Problem(what=what, fix=f"Write {change.version} there.", where=where))
+        lines[where.line - 1] = line[:start] + change.version + line[start + len(old) :]
+    return "".join(lines)

@@ -17,7 +17,7 @@ from cannery.matrix.files import FACTS, MATRIX, Data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_files
-from cannery.matrix.versions import Use, VersionChange, rewrite
+from cannery.matrix.text import Use, VersionChange, rewrite
 from cannery.registry.client import digest_of_tag
 
 

@@ -22,7 +22,7 @@ from cannery.lock.resolve import lock_build_requirements, lock_target
 from cannery.lock.wheel_requirements import Metadata
 from cannery.matrix.files import FACTS
 from cannery.matrix.project import Project
-from cannery.matrix.text import YamlText
+from cannery.matrix.text import MatrixText
 from cannery.update.makers_table import TableRow, new_rows, read_table
 from cannery.update.propose_applications import application_questions, propose_applications
 from cannery.update.propose_pairs import Kind, kind_of, propose_pairs
@@ -128,7 +128,7 @@ def _with_rows(text: str, rows: Sequence[TableRow], table: str, today: str) -> s
     file = Path(parts.path)
     address = f"address: {parts.hostname}{parts.path}, " if parts.hostname else ""
     first, rank, kind, maker = _OF_A_PROJECT if any(row.app for row in rows) else _OF_TORCH_NPU
-    compat = YamlText(text, FACTS)
+    compat = MatrixText({FACTS: text})
     known = compat.keys("sources")
     name = f"{first}-{normal_name(file.stem)}-{today}"
     state = f"state_of: {first}, " if first in known else ""
@@ -139,7 +139,7 @@ def _with_rows(text: str, rows: Sequence[TableRow], table: str, today: str) -> s
     if name not in known:
         compat.add(("sources",), (source,))
     compat.add(("torch_npu",), [row.line(name) for row in rows])
-    return compat.text
+    return compat.files[FACTS]
 
 
 _WIDTH = 100

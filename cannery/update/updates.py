@@ -19,7 +19,7 @@ from cannery.compat.facts import Compat, Compatible
 from cannery.compat.finding import has_ended
 from cannery.lock.index_questions import Answers, is_whole, open_uses, question_of
 from cannery.matrix.matrix import Matrix
-from cannery.matrix.versions import Use, VersionChange
+from cannery.matrix.text import Use, VersionChange
 
 _ROW_NEEDED = (
     "No index says for which CANN a torch_npu is, so nothing is written for it. Add its row to "

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cannery.common.references import image_tag
-from cannery.matrix.first_use import with_sha256
 from cannery.matrix.project import Project
+from cannery.matrix.text import with_sha256
 from tests.fetch.fetches import digest
 from tests.fetch.server import Fault, Files, serving
 

@@ -6,17 +6,17 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from cannery.matrix import first_use
+from cannery.matrix import text as texts
 from cannery.matrix.schema import parse_files, parse_matrix
 from tests.unit.matrices import MATRIX
 
 
 def has_place(text: str, name: str) -> bool:
-    return first_use.has_place({"matrix.yaml": text}, name)
+    return texts.has_place({"matrix.yaml": text}, name)
 
 
 def with_sha256(text: str, name: str, sha256: str) -> str:
-    return first_use.with_sha256({"matrix.yaml": text}, name, sha256)["matrix.yaml"]
+    return texts.with_sha256({"matrix.yaml": text}, name, sha256)["matrix.yaml"]
 
 
 HASH = "0123456789abcdef" * 4
@@ -117,7 +117,7 @@ def test_the_hash_goes_into_the_file_that_has_the_release() -> None:
     releases, _, others = tail.partition("\napex:")
     data = {"cannery/data/cann.yaml": f"cann_layouts:\n{releases}"}
     files = {"matrix.yaml": f"{head}apex:{others}", **data}
-    after = first_use.with_sha256(files, "910b_9.1.1_x86_64.run", HASH)
+    after = texts.with_sha256(files, "910b_9.1.1_x86_64.run", HASH)
     assert [name for name in files if after[name] != files[name]] == ["cannery/data/cann.yaml"]
     release = parse_files(after).cann["9.1.1"]
     assert release.packages["x86_64"].kernels["910b"].sha256 == HASH

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from cannery.common.errors import MatrixError
-from cannery.matrix.text import YamlText
+from cannery.matrix.text import MatrixText
 
 TEXT = """\
 # head
@@ -52,9 +52,9 @@ targets:
 
 
 def added(text: str, path: tuple[str, ...], *entry: str) -> str:
-    matrix = YamlText(text, "matrix.yaml")
+    matrix = MatrixText({"matrix.yaml": text})
     matrix.add(path, entry)
-    return matrix.text
+    return matrix.files["matrix.yaml"]
 
 
 def new_lines(before: str, after: str) -> list[str]:
@@ -144,7 +144,7 @@ def test_what_cannot_be_added_to(text: str) -> None:
 
 
 def test_what_is_there() -> None:
-    matrix = YamlText(TEXT, "matrix.yaml")
+    matrix = MatrixText({"matrix.yaml": TEXT})
     assert matrix.keys("cann") == ["8.0.RC2", "8.0.T39"]
     assert matrix.keys("nothing", "there") == matrix.keys("schema") == []
     assert matrix.value("pythons", "a", "version") == "3.9.2"

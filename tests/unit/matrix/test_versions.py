@@ -5,7 +5,7 @@ import pytest
 
 from cannery.common.errors import MatrixError
 from cannery.matrix.matrix import Matrix
-from cannery.matrix.versions import Use, VersionChange, find_uses, rewrite
+from cannery.matrix.text import Use, VersionChange, find_uses, rewrite
 from tests.unit.compat_targets import changed
 
 TEXT = """\

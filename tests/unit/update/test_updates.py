@@ -14,7 +14,7 @@ from cannery.common.errors import Span
 from cannery.common.model import Target
 from cannery.compat.facts import Compat, Kind, Pairing
 from cannery.lock.index_questions import Question, Runtime, questions
-from cannery.matrix.versions import Use
+from cannery.matrix.text import Use
 from cannery.update.updates import UpdateNotice, compare
 from tests.unit.compat_targets import BASE, COMPAT, GOOD, PLUGIN, cann, changed, python
 
