@@ -6,14 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
-
 from cannery.common import console
 from cannery.common.bases import Base
+from cannery.common.documents import load_yaml
 from cannery.common.errors import MatrixError, Problem
 from cannery.common.references import full_reference
-from cannery.common.yaml_reader import Problems, Section, compose
-from cannery.matrix.files import FACTS, MATRIX, Data
+from cannery.matrix.files import FACTS, Data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_files
@@ -77,13 +75,11 @@ def _with_images(files: Data, images: Mapping[str, str]) -> Data:
     Raises:
         MatrixError: a value is not written as it is read.
     """
-    problems = {name: Problems(name) for name in files if name != FACTS}
-    tops = [Section(compose(files[name], name), name, place) for name, place in problems.items()]
+    tops = [load_yaml(text, name, []) for name, text in files.items() if name != FACTS]
     changes: dict[str, list[VersionChange]] = {}
     for base, image in images.items():
-        nodes = (top.at(("bases", base, "image")) for top in tops)
-        node = next(node for node in nodes if isinstance(node, yaml.ScalarNode))
-        where = problems[MATRIX].span(node)
-        use = Use(key="image", version=str(node.value), where=where, targets=())
+        top = next(top for top in tops if base in top.get("bases", ()))
+        where = top.place("bases", base, "image")
+        use = Use(key="image", version=top["bases"][base]["image"], where=where, targets=())
         changes.setdefault(where.file, []).append(VersionChange(use=use, version=image))
     return {name: rewrite(text, changes.get(name, ())) for name, text in files.items()}

@@ -190,7 +190,7 @@ def of_definitions(
     """Targets that use the definitions ``names``, each a kind and a name, as ``new`` has them."""
     found: list[Target] = []
     for kind, _, name in (each.partition(" ") for each in names):
-        value = getattr(new, kind).get(name)
+        value = new.sections[kind].get(name)
         if isinstance(value, Base):
             found += _on(value, next((t for t in targets if t.base.name == name), targets[0]))
         elif value is not None:
@@ -220,7 +220,11 @@ def _using(stock: Target, kind: str, value: Any) -> list[Target]:
         # The title is in the summary of every target that has no other.
         summary, requirements = value.title, value.requirements
         return [replace(stock, application=value, summary=summary, requirements=requirements)]
-    keys = {"apex": "apex", "plugins": "deepspeed_plugin", "torch_npu_wheels": "torch_npu_wheel"}
+    keys = {
+        "apex": "apex",
+        "deepspeed_plugins": "deepspeed_plugin",
+        "torch_npu_wheels": "torch_npu_wheel",
+    }
     key = keys.get(kind, "deepspeed_wheel")
     changes: dict[str, Any] = {key: value} if isinstance(value, VendorWheel) else {}
     return [replace(stock, **changes)]
