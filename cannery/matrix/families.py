@@ -136,7 +136,7 @@ def expand(top: Map, problems: list[Problem]) -> list[str]:
             problems.append(Problem(what=what, fix="Rename one of them.", where=where))
         else:
             targets.put(name, value, marks)
-    if families is not None:
+    if "families" in top:
         top.put("targets", targets, (others.mark, others.mark))
     return unused
 
