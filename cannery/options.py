@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.common.bases import CannSource
-from cannery.common.option import Option, OptionSet, flag, index_address, number, option, person
+from cannery.common.model import MACHINE_OF, USUAL_CHIP, chip_named
+from cannery.common.option import (
+    Option,
+    OptionSet,
+    flag,
+    index_address,
+    matching,
+    number,
+    option,
+    person,
+)
 
 MACHINES = "several machines (docs/platform-teams.md)"
 _FETCHING = "fetching files (docs/build.md)"
@@ -197,3 +207,61 @@ class TransferOptions(OptionSet):
         parse=number(1, 64),
     )
     cache: Path | None = CACHE.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewOptions(OptionSet):
+    """A new target; an empty field is for the newest version that fits."""
+
+    python: str = option(
+        "the Python version, as in 3.10 or 3.10.14",
+        metavar="X.Y",
+        parse=matching(r"3\.[0-9]+(\.[0-9]+)?", "Python version", "3.10 or 3.10.14"),
+    )
+    torch: str = option(
+        "the torch version, as in 2.6.0, or a series of it, as in 2.6",
+        default="",
+        metavar="VERSION",
+        parse=matching(r"([0-9]+\.[0-9]+(\.[0-9]+)?)?", "torch version", "2.7.1"),
+        default_text="the newest that fits",
+    )
+    cann: str = option(
+        "the CANN version, as in 8.3.RC1, or a series of it, as in 9.1",
+        default="",
+        metavar="VERSION",
+        default_text="the newest that fits",
+    )
+    chip: str = option(
+        "the chip by any of its names, as 910b, A2, Ascend910B1, A3, 910_93, A5, 950 or 310P",
+        default=USUAL_CHIP,
+        metavar="NAME",
+        parse=chip_named,
+    )
+    platform: str = option(
+        "the image's platform", default="linux/arm64", choices=("linux/arm64", "linux/amd64")
+    )
+    deepspeed: str = option(
+        "the DeepSpeed version, or none",
+        default="",
+        metavar="VERSION",
+        parse=matching(r"([0-9]+\.[0-9]+\.[0-9]+|none)?", "DeepSpeed version", "0.15.0, or none"),
+        default_text="the version that is advised for this torch",
+    )
+    apex: bool = flag("add apex, whose wheel you have to provide")
+    id: str = option(
+        "the id of the target",
+        default="",
+        metavar="ID",
+        parse=matching(r"([a-z0-9]+([._-][a-z0-9]+)*)?", "id", "py310-mine"),
+        default_text="made from the versions",
+    )
+
+    @property
+    def minor(self) -> str:
+        """As in ``3.10``."""
+        return ".".join(self.python.split(".")[:2])
+
+    @property
+    def machine(self) -> str:
+        """The architecture, as ``uname -m`` names it."""
+        return MACHINE_OF[self.platform.split("/")[1]]

@@ -14,8 +14,8 @@ from cannery.matrix.families import MERGES
 from cannery.matrix.files import DATA
 from cannery.matrix.schema import MatrixShape
 from cannery.publish.policy import PublishFile
-from cannery.verify.audit.own_checks import ChecksFile
 from cannery.verify.audit.profiles import ProfilesFile
+from cannery.verify.audit.user_checks import ChecksFile
 
 Schema = dict[str, Any]
 

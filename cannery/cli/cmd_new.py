@@ -5,72 +5,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cannery.cli.command import Command, Given
 from cannery.cli.common import read
 from cannery.common import console
 from cannery.common.files import write_files
-from cannery.common.model import MACHINE_OF, USUAL_CHIP, Target, chip_named
-from cannery.common.option import OptionSet, flag, matching, option
+from cannery.common.model import Target
+from cannery.common.option import flag
 from cannery.compat.files import load_archives
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
 from cannery.matrix.text import MatrixText
-from cannery.update.choice import Choice, NewOptions, choose, with_whole_versions
-from cannery.update.propose import Proposal, propose, target_id
-from cannery.update.siblings import judged
+from cannery.options import NewOptions
+from cannery.update.new_target import (
+    Choice,
+    Proposal,
+    choose,
+    judged,
+    propose,
+    target_id,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TypedNewOptions(NewOptions, OptionSet):
-    """What a new target has; an empty field is for the newest version that fits.
+class TypedNewOptions(NewOptions):
+    """A new target, and whether to write it."""
 
-    ``python`` may have a patch level. ``machine`` is the architecture, as ``uname -m`` names it.
-    """
-
-    python: str = option(
-        "the Python version, as in 3.10 or 3.10.14",
-        metavar="X.Y",
-        parse=matching(r"3\.[0-9]+(\.[0-9]+)?", "Python version", "3.10 or 3.10.14"),
-    )
-    torch: str = option(
-        "the torch version, as in 2.6.0, or a series of it, as in 2.6",
-        default="",
-        metavar="VERSION",
-        parse=matching(r"([0-9]+\.[0-9]+(\.[0-9]+)?)?", "torch version", "2.7.1"),
-        default_text="the newest that fits",
-    )
-    cann: str = option(
-        "the CANN version, as in 8.3.RC1, or a series of it, as in 9.1",
-        default="",
-        metavar="VERSION",
-        default_text="the newest that fits",
-    )
-    chip: str = option(
-        "the chip by any of its names, as 910b, A2, Ascend910B1, A3, 910_93, A5, 950 or 310P",
-        default=USUAL_CHIP,
-        metavar="NAME",
-        parse=chip_named,
-    )
-    platform: str = option(
-        "the image's platform", default="linux/arm64", choices=("linux/arm64", "linux/amd64")
-    )
-    deepspeed: str = option(
-        "the DeepSpeed version, or none",
-        default="",
-        metavar="VERSION",
-        parse=matching(r"([0-9]+\.[0-9]+\.[0-9]+|none)?", "DeepSpeed version", "0.15.0, or none"),
-        default_text="the version that is advised for this torch",
-    )
-    apex: bool = flag("add apex, whose wheel you have to provide")
-    id: str = option(
-        "the id of the target",
-        default="",
-        metavar="ID",
-        parse=matching(r"([a-z0-9]+([._-][a-z0-9]+)*)?", "id", "py310-mine"),
-        default_text="made from the versions",
-    )
     write: bool = flag("add it to matrix.yaml; nothing else in the file changes")
 
 
@@ -97,7 +58,6 @@ def run(given: Given, project: Project) -> int:
         FileError: a file cannot be read or written.
     """
     options = read(TypedNewOptions, given, project)
-    options = replace(options, machine=MACHINE_OF[options.platform.split("/")[1]])
     with project.editing() if options.write else nullcontext():
         _add(options, project)
     return 0
@@ -107,7 +67,6 @@ def _add(options: TypedNewOptions, project: Project) -> None:
     targets = load_matrix(project.matrix_file).targets
     before, compat = project.files(), project.compat()
     matrix = MatrixText(before)
-    options = with_whole_versions(options, compat, matrix)
     choice = choose(options, compat, matrix)
     if not options.id and (existing := _existing(options, choice, targets)):
         name, torch_npu = existing.id, existing.torch_npu
@@ -146,13 +105,12 @@ def _existing(
         if (target.python.minor, target.torch, target.torch_npu, target.chip, target.platform)
         == (known.python, known.torch, known.torch_npu, options.chip, options.platform)
         and options.python in (target.python.minor, target.python.version)
-        and target.cann.version in (options.cann, str(known.cann))
+        and target.cann.version in (choice.cann, str(known.cann))
         and not (target.application or target.requirements or target.without_compiler)
         and bool(target.apex) >= options.apex
         and (not options.deepspeed or target.deepspeed == choice.deepspeed)
     ]
-    cann = options.cann or str(known.cann)
-    same_id = targets.get(target_id(options.minor, known.torch, cann, options.chip))
+    same_id = targets.get(target_id(options.minor, known.torch, choice.cann, options.chip))
     return min(same, key=lambda target: target.deepspeed != choice.deepspeed, default=same_id)
 
 

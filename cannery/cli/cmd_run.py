@@ -19,7 +19,7 @@ from cannery.common.process import allowed_env
 from cannery.common.references import image_name
 from cannery.deploy import formats
 from cannery.deploy.run_spec import SHM_SIZE, cards_of
-from cannery.deploy.workload import MAX_CARDS, MAX_NODES, RUNTIMES, Workload
+from cannery.deploy.workload import MAX_CARDS, MAX_NODES, RUNTIMES, Workload, run_spec
 from cannery.engine import client as engine
 from cannery.engine import preflight as host
 from cannery.engine.simulator import simulated
@@ -236,7 +236,7 @@ def _run(workload: Workload, project: Project, *, builds: bool) -> NoReturn:
         raise EngineError(found.problems)
     if simulates:
         simulated_host(project, target, package_index(None, ""))
-    spec = formats.run_spec(workload, host.devices_here(workload))
+    spec = run_spec(workload, host.devices_here(workload))
     argv = spec.docker_argv(workload.image, target.platform, workload.command)
     if os.isatty(0):
         argv[2:2] = ["--interactive", "--tty"]

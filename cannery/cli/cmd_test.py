@@ -26,9 +26,9 @@ from cannery.common.references import image_name
 from cannery.engine import client as engine
 from cannery.matrix.project import Project
 from cannery.options import CA, SIMULATE, TARGET, VERBOSE, TargetOptions
-from cannery.verify.audit.own_checks import read_checks
-from cannery.verify.audit.profiles import OWN_FILE, own_profiles, read_profiles, select_profiles
-from cannery.verify.audit.reports import to_json, to_junit, to_text
+from cannery.verify.audit.profiles import read_profiles, select_profiles
+from cannery.verify.audit.report import to_json, to_junit, to_text
+from cannery.verify.audit.user_checks import read_checks
 from cannery.verify.auditing import Request, audit
 from cannery.verify.devices import device_specs, simulated_host
 from cannery.verify.image_checks import components
@@ -132,9 +132,7 @@ def _check_components(options: CheckImageOptions, project: Project) -> None:
 def _test_any(options: CheckImageOptions, more: AnyImageOptions, project: Project) -> int:
     """Test an image of any origin; what is raised is that of ``run``."""
     _check_components(options, project)
-    profiles = dict(read_profiles(OWN_FILE))
-    if more.profiles_file:
-        profiles |= own_profiles(more.profiles_file)
+    profiles = read_profiles(more.profiles_file)
     checks, has_tests = read_checks(more.checks) if more.checks else ((), False)
     request = Request(
         reference=options.image,

@@ -19,16 +19,14 @@ from cannery.common.files import now, read_text
 from cannery.common.option import flag, option
 from cannery.common.package_index import PackageIndex, package_index
 from cannery.engine.base import building_architecture
-from cannery.lock.index_questions import KEYS, questions
-from cannery.lock.index_versions import ask
+from cannery.lock.index_versions import KEYS, ask, questions
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project, select
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.text import VersionChange, find_uses, rewrite
 from cannery.options import CA, INDEX_URL, TargetOptions
 from cannery.update.base_updates import update_bases
-from cannery.update.propose_pairs import Kind
-from cannery.update.proposing import proposals, propose
+from cannery.update.new_pairs import propose_pairs
 from cannery.update.updates import compare
 
 
@@ -52,17 +50,9 @@ class UpdateOptions(TargetOptions):
         conflicts=("deepspeed", "bases"),
     )
     new: bool = flag(
-        "instead, propose whole targets: for new pairs of torch and CANN, and for newer "
-        "applications; --write adds them to families of matrix.yaml. Targets that are no "
-        "longer maintained are named for removal",
+        "instead, propose whole targets for new pairs of torch and CANN; --write adds them to "
+        "families of matrix.yaml",
         conflicts=("deepspeed", "bases", "packages", "targets", "where"),
-    )
-    kind: str = option(
-        "with --new, only pairs on a CANN that a target has (torch_npu), pairs on another CANN "
-        "(cann), or applications",
-        default="",
-        choices=(*Kind,),
-        needs="new",
     )
     table: tuple[str, ...] = option(
         "with --new, the table of torch_npu (COMPATIBILITY.md) or of vllm-ascend "
@@ -73,8 +63,8 @@ class UpdateOptions(TargetOptions):
         conflicts=("deepspeed", "bases", "packages", "targets", "where"),
     )
     check: bool = flag(
-        "write nothing; exit with code 4 if something is newer (a torch without a "
-        "torch_npu, and versions on which sources disagree, do not count)",
+        "write nothing; exit with code 4 if something is newer (versions on which sources "
+        "disagree do not count)",
         conflicts=("write",),
     )
     ca: Path | None = CA.field()
@@ -84,7 +74,7 @@ class UpdateOptions(TargetOptions):
 
 
 COMMAND = Command(
-    description="Asks the package index for torch, torch_npu, DeepSpeed, msprobe, Mooncake and "
+    description="Asks the package index for torch_npu, DeepSpeed, msprobe, Mooncake and "
     "Ray, and shows which versions are newer than those in matrix.yaml and compat.yaml, and "
     "which targets they would change. No index names the CANN that a torch_npu needs: where "
     "compat.yaml has no row for it, you are asked to add one. --new proposes whole targets.",
@@ -137,8 +127,12 @@ def run(given: Given, project: Project) -> int:
         things = "1 thing is" if count == 1 else f"{count} things are"
         what = f"{things} newer than matrix.yaml and compat.yaml."
         raise OutOfSyncError(Problem(what=what, fix="What to do is said with each."))
-    wanted = [notice for notice in news if options.deepspeed or not notice.on_request]
-    moves = [move for notice in wanted for move in notice.moves]
+    moves = [
+        move
+        for notice in news
+        for move in notice.moves
+        if options.deepspeed or move.use.key != "deepspeed"
+    ]
     if not moves:
         console.say("there is nothing in it that --write would put into matrix.yaml")
     elif not options.write:
@@ -150,10 +144,9 @@ def run(given: Given, project: Project) -> int:
 
 def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> None:
     """Print proposals of whole targets; with --write add them."""
-    kinds = (Kind(options.kind),) if options.kind else (*Kind,)
-    new = propose(project, source, options.table, now()[:10], kinds)
-    if text := proposals(new.rows, new.proposed, new.ended):
-        print(text)
+    new = propose_pairs(project, source, options.table, now()[:10])
+    if new.rows or new.proposed:
+        print(new)
     targets = [name for proposal in new.proposed for name in proposal.targets]
     summary = f"{counted(len(targets), 'new target')}, {counted(len(new.rows), 'new row')}"
     if options.check and (new.rows or new.proposed):

@@ -29,6 +29,7 @@ REMOVED: dict[str, str] = {
     },
     "test --sarif": "Use --junit or --json.",
     "test --dockerfile": "Use --junit or --json.",
+    "update --kind": "Use 'build.py update --new'; 'build.py check' names what is not maintained.",
     "update --snapshot": "Name the base by its digest, as 'build.py update --bases --write' does.",
 }
 """A command, or a command and its long option as in ``build --resume``, to a sentence."""

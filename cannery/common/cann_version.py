@@ -26,8 +26,8 @@ in relation to the RCs is not published: 8.0.T13 is known to be of the time of R
 or RC3, 8.0.T63 of about RC3, and two vendor lists disagree whether T39 is newer than RC2. Any
 place among the RCs would be a guess. The bottom of the train is the place where a wrong guess
 harms nobody: a T build never fulfils ">= some release of its train" by accident, and always falls
-under the cautious "<= some release" bounds, as the one on numpy. What a T build really works with
-is not judged by order at all, but by the ``nearest_public`` that the matrix states for it.
+under the cautious "<= some release" bounds, as the one on numpy. Its compatibility is judged by the
+``nearest_public`` of the matrix.
 ``9.0.T2`` is where ``9.0.0-beta.1`` is downloaded from; they still count as two versions.
 """
 
@@ -63,26 +63,41 @@ class CannVersion:
     @classmethod
     @cache
     def parse(cls, text: str) -> CannVersion:
-        """Read ``text``, which must have one of the forms above, without any space around it.
-
-        Raises:
-            ValueError: it has none of them; the message says which there are.
-        """
-        return _parsed(text)
+        """``text``, which has one of the forms above; ValueError if it has none."""
+        match = _FORM.fullmatch(text)
+        if match is None:
+            raise ValueError(
+                f"{text!r} is not a CANN version. "
+                "Write it as in 8.0.RC2, 8.0.RC2.alpha001, 8.0.0, 9.1.0-beta.3 or 8.0.T39."
+            )
+        number = {
+            name: int(digits)
+            for name, digits in match.groupdict().items()
+            if digits and name != "community"
+        }
+        train = (number["major"], number["minor"])
+        if "interim" in number:
+            return cls(text, (*train, _INTERIM, number["interim"], 0, _RELEASED, 0))
+        kind = _CANDIDATE if "rc" in number else _FINAL
+        stage, preview = _RELEASED, 0
+        if "alpha" in number:
+            stage, preview = _ALPHA, number["alpha"]
+        elif "beta" in number:
+            stage, preview = _BETA, number["beta"]
+        release = number.get("rc", number.get("final", 0))
+        return cls(text, (*train, kind, release, number.get("patch", 0), stage, preview))
 
     @property
     def train(self) -> tuple[int, int]:
-        """Major and minor, as (8, 0)."""
         return self.key[0], self.key[1]
 
     @property
     def is_interim(self) -> bool:
-        """Whether this is a T build."""
         return self.key[2] == _INTERIM
 
     @property
     def is_preview(self) -> bool:
-        """Whether this is an alpha, a -beta preview, or a T build."""
+        """An alpha, a -beta preview or a T build."""
         return self.is_interim or self.key[5] != _RELEASED
 
     def __eq__(self, other: object) -> bool:
@@ -109,35 +124,9 @@ _COMPARE: dict[str, Callable[[CannVersion, CannVersion], bool]] = {
 _CLAUSE = re.compile(r"(<=|>=|==|!=|<|>)\s*(\S+)")
 
 
-@cache
-def _parsed(text: str) -> CannVersion:
-    match = _FORM.fullmatch(text)
-    if match is None:
-        raise ValueError(
-            f"{text!r} is not a CANN version. "
-            "Write it as in 8.0.RC2, 8.0.RC2.alpha001, 8.0.0, 9.1.0-beta.3 or 8.0.T39."
-        )
-    number = {
-        name: int(digits)
-        for name, digits in match.groupdict().items()
-        if digits and name != "community"
-    }
-    train = (number["major"], number["minor"])
-    if "interim" in number:
-        return CannVersion(text, (*train, _INTERIM, number["interim"], 0, _RELEASED, 0))
-    kind = _CANDIDATE if "rc" in number else _FINAL
-    stage, preview = _RELEASED, 0
-    if "alpha" in number:
-        stage, preview = _ALPHA, number["alpha"]
-    elif "beta" in number:
-        stage, preview = _BETA, number["beta"]
-    release = number.get("rc", number.get("final", 0))
-    return CannVersion(text, (*train, kind, release, number.get("patch", 0), stage, preview))
-
-
 @dataclass(frozen=True)
 class CannRange:
-    """Bounds that a version must keep all of, as ``>=8.0.RC2,<8.5.0``."""
+    """Bounds of versions, as ``>=8.0.RC2,<8.5.0``."""
 
     text: str
     clauses: tuple[tuple[str, CannVersion], ...] = field(repr=False)
@@ -145,11 +134,7 @@ class CannRange:
     @classmethod
     @cache
     def parse(cls, text: str) -> CannRange:
-        """Read bounds that are divided by commas.
-
-        Raises:
-            ValueError: a part is no comparison with a CANN version.
-        """
+        """Bounds with commas; ValueError if one is no comparison with a CANN version."""
         clauses = []
         for part in text.split(","):
             match = _CLAUSE.fullmatch(part.strip())

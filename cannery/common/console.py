@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages go to stderr, so that stdout holds nothing but what was asked for.
+"""Text for people: messages on stderr, in colour on a terminal, and the layout of texts.
 
-Colour is for a terminal only, and follows no-color.org and force-color.org. Nothing on stdout has
-it. What others say is shown with escapes: see ``printable``.
+stdout has only the output of a command. Colour follows no-color.org and force-color.org; text of
+others is shown with escapes (``printable``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Literal
 from cannery.common.outside import printable
 
 Kind = Literal["", "error", "warning", "ok"]
-"""The kind of a message, which decides on its colour; "" has none."""
+"""The kind of a message, for its colour."""
 
 _COLUMNS = 80
 _start = time.monotonic()
@@ -45,42 +45,40 @@ def terminal_width() -> int:
 
 
 def timed(on: bool) -> None:
-    """Whether what is said from now on has the seconds since the start."""
+    """Switch the seconds since the start before each message."""
     global _timed  # noqa: PLW0603
     _timed = on
 
 
 def say(message: str, kind: Kind = "") -> None:
-    """Tell the user what is going on."""
+    """Show progress."""
     time_spent = f"[{time.monotonic() - _start:6.1f} s] " if _timed else ""
     show(f"{time_spent}{_coloured(printable(message), kind)}\n")
 
 
 def error(message: str) -> None:
-    """Tell the user why build.py ends without doing what it was asked to."""
+    """Show why build.py fails."""
     show(f"{_coloured('build.py:', 'error')} {printable(message)}\n")
 
 
 def show_result(text: str, *, failed: bool) -> None:
-    """Show a report, whose first line says whether something has ``failed``."""
+    """Show a report whose first line is red or green."""
     head, newline, rest = printable(text).partition("\n")
     show(_coloured(head, "error" if failed else "ok") + newline + rest)
 
 
 def show(text: str) -> None:
-    """Show the user ``text``. That nobody reads it, or stderr is closed, does not stop a build."""
+    """Show ``text``. A closed stderr does not stop a build."""
     if _writers:
         _writers[-1](text)
-        return
-    if sys.stderr is None:
-        return
-    with suppress(BrokenPipeError):
-        print(text, file=sys.stderr, flush=True, end="")
+    elif sys.stderr is not None:
+        with suppress(BrokenPipeError):
+            print(text, file=sys.stderr, flush=True, end="")
 
 
 @contextmanager
 def written_by(writer: Callable[[str], None]) -> Iterator[None]:
-    """Let ``writer`` show what is said in this block, as something that redraws the screen does."""
+    """Send the messages of this block to ``writer``, for a display that is redrawn."""
     _writers.append(writer)
     try:
         yield
@@ -89,25 +87,16 @@ def written_by(writer: Callable[[str], None]) -> Iterator[None]:
 
 
 def _coloured(text: str, kind: Kind) -> str:
-    return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if kind and _has_colour() else text
-
-
-def _has_colour() -> bool:
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return (
-        bool(sys.stderr) and sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
-    )
+    if not kind or os.environ.get("NO_COLOR"):
+        return text
+    dull = not sys.stderr or not sys.stderr.isatty() or os.environ.get("TERM", "") in ("", "dumb")
+    if dull and not os.environ.get("FORCE_COLOR"):
+        return text
+    return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m"
 
 
 def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> list[str]:
-    """One line for each of ``rows``, which all have the same number of cells.
-
-    Cells are at least two spaces apart. ``right`` holds the indexes of columns aligned to the
-    right.
-    """
+    """``rows`` as lines with cells two spaces apart; ``right`` has the columns aligned there."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -119,32 +108,21 @@ def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> li
 
 
 def fold(lines: Iterable[str], width: int) -> list[str]:
-    """``lines``, of which those longer than ``width`` characters go on, indented, in the next.
-
-    Lines are broken between words only, so a word may be longer. A ``width`` of 0 breaks none.
-    """
-    found: list[str] = []
+    """``lines`` wrapped between words to ``width`` characters; 0 wraps none."""
+    folded: list[str] = []
     for line in lines:
-        # Nearly all lines of a listing fit, and textwrap takes longer than all the rest of it.
+        # Nearly all lines of a listing fit, and textwrap is slow.
         if line.isprintable() and (not width or len(line) <= width):
-            found.append(line.rstrip())
-        else:
-            found += _wrapped(line, width or len(line) + 1)
-    return found
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    """The lines that ``line`` becomes, of which all but the first are indented further."""
-    indent = " " * (len(line) - len(line.lstrip()) + 4)
-    wrapped = textwrap.wrap(
-        line,
-        width,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-        drop_whitespace=True,
-    )
-    return wrapped or [""]
+            folded.append(line.rstrip())
+            continue
+        folded += textwrap.wrap(
+            line,
+            width or len(line) + 1,
+            subsequent_indent=" " * (len(line) - len(line.lstrip()) + 4),
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return folded
 
 
 def size_text(size: int) -> str:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that can go wrong for a user, and the exit code that each kind has.
+"""Errors for users and their exit codes, which docs/reference.md lists.
 
-The codes are listed for users in docs/reference.md. ``cannery.cli.main`` is the one place that
-turns an error into text and a code.
+``cannery.cli.main`` turns an error into text and a code.
 """
 
 from __future__ import annotations
@@ -120,19 +119,15 @@ class VulnerabilityError(CanneryError):
 
 
 def raise_all(failures: Mapping[str, CanneryError], *, single: bool) -> None:
-    """Raise one error for all of ``failures``, target to error, if there are any.
-
-    ``single`` says that only one target was selected, whose name then needs no mention.
-    """
-    if not failures:
-        return
+    """Raise one error for ``failures``, by target; the name of a ``single`` one is left out."""
     if single and len(failures) == 1:
         raise next(iter(failures.values()))
-    raise kind_of(failures.values())(named_problems(failures))
+    if failures:
+        raise kind_of(failures.values())(named_problems(failures))
 
 
 def named_problems(failures: Mapping[str, CanneryError]) -> list[Problem]:
-    """The problems of all of ``failures``, each with its target."""
+    """The problems of ``failures`` with their targets."""
     return [
         Problem(what=f"[{name}] {problem}")
         for name, error in failures.items()
@@ -141,7 +136,7 @@ def named_problems(failures: Mapping[str, CanneryError]) -> list[Problem]:
 
 
 def kind_of(errors: Iterable[CanneryError]) -> type[CanneryError]:
-    """The kind of all of ``errors``; the general one if they are of several kinds."""
+    """The class of all ``errors``, or CanneryError for several classes."""
     kinds = {type(error) for error in errors}
     return kinds.pop() if len(kinds) == 1 else CanneryError
 
@@ -149,11 +144,11 @@ def kind_of(errors: Iterable[CanneryError]) -> type[CanneryError]:
 INTERRUPTED = 130
 
 _COMPARED = 1000
-"""Among how many known names a misspelt one is looked for."""
+"""The most names that are compared with a misspelt one."""
 
 
 def file_error(action: str, path: Path, error: OSError) -> FileError:
-    """The error for an ``OSError`` met while doing ``action`` (as "write") to ``path``."""
+    """A FileError for ``error``, which happened in ``action`` (as "write") of ``path``."""
     reason = (error.strerror or str(error)).lower()
     fix = "Nothing was changed there. Check the disk space and the permissions, then retry."
     if action == "read":
@@ -162,16 +157,13 @@ def file_error(action: str, path: Path, error: OSError) -> FileError:
 
 
 def closest(name: str, known: Iterable[str]) -> str:
-    """The known name nearest to ``name``; empty where none is near.
-
-    The case of letters does not count: a name that differs in nothing else is the nearest.
-    """
-    known = (each for each in known if _is_alike(name, each))
-    by_lower = {each.lower(): each for each in sorted(known, reverse=True)}
-    # Comparing with each of thousands of names, for each of many mistakes, would take minutes.
+    """The known name nearest to ``name`` without regard to case; empty if none is near."""
+    known = (other for other in known if _is_alike(name, other))
+    by_lower = {other.lower(): other for other in sorted(known, reverse=True)}
+    # Comparing many mistakes with thousands of names would take minutes.
     near = by_lower if len(by_lower) <= _COMPARED else {name.lower()} & by_lower.keys()
-    found = difflib.get_close_matches(name.lower(), sorted(near), n=1, cutoff=0.6)
-    return by_lower[found[0]] if found else ""
+    matches = difflib.get_close_matches(name.lower(), sorted(near), n=1, cutoff=0.6)
+    return by_lower[matches[0]] if matches else ""
 
 
 def _is_alike(name: str, other: str) -> bool:
@@ -181,10 +173,7 @@ def _is_alike(name: str, other: str) -> bool:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A sentence that offers the known name nearest to ``name``, or lists the known ones.
-
-    Of a version it lists those of its series.
-    """
+    """A sentence with the nearest known name, or the known names; of a version its series."""
     names = sorted(set(known))
     if close := closest(name, names):
         return f"Did you mean {close!r}?"
@@ -193,7 +182,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def some_of(names: Sequence[str], limit: int) -> str:
-    """``names`` with commas between them; of more than ``limit`` the first, and a count."""
+    """The first ``limit`` of ``names`` with commas, and the number of the others."""
     more = len(names) - limit
     return ", ".join(names[:limit]) + (f" and {more:,} more" if more > 0 else "")
 
@@ -204,5 +193,5 @@ def enumerated(names: Sequence[str]) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """``count`` of what the singular ``noun`` names, as "1 target" or "2 targets"."""
+    """As "1 target" or "2 targets"."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import glob
 import hashlib
 import io
 import json
 import os
 import shutil
 import socket
-import stat
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -61,12 +61,7 @@ LEFTOVER_AGE = 3600
 
 
 def read_text(path: Path) -> str:
-    """The text of ``path``, with its line ends as they are.
-
-    Raises:
-        FileNotFoundError: there is no such file; what that means is the caller's to say.
-        FileError: it cannot be read, or is no UTF-8 text.
-    """
+    """The UTF-8 text of ``path``, with its line ends; FileNotFoundError if there is no file."""
     try:
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
@@ -110,11 +105,7 @@ def try_lock(handle: int) -> bool:
 def link_or_copy(source: Path, destination: Path) -> None:
     """Make ``destination`` a link to or a copy of the file ``source``, in one step.
 
-    If ``source`` is a symbolic link, it is that of the file. A link that is there stays: another
-    one would change the time of the file's last change.
-
-    Raises:
-        OSError: it cannot be written.
+    An existing link stays, because a new one changes the ctime of the file.
     """
     with suppress(FileNotFoundError):
         if os.path.samestat(source.stat(), destination.lstat()):
@@ -132,7 +123,7 @@ def link_or_copy(source: Path, destination: Path) -> None:
 
 
 def put_files(files: Mapping[str, Path], folder: Path) -> None:
-    """Make every name of ``files`` in ``folder`` a link to, or a copy of, its path."""
+    """Link or copy ``files``, name to path, into ``folder``."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, path in files.items():
@@ -158,62 +149,64 @@ def write_files(
         FileError: a file cannot be written, or is not as in ``before`` any more.
     """
     staged: dict[Path, Path] = {}
-    made: list[Path] = []
-    new: list[Path] = []
+    folders: list[Path] = []
     path = Path()
     try:
         for path, text in files.items():
-            staged[path] = _stage_in_folder(path, text, made)
-        before = before or {}
-        _require_unchanged(before)
+            staged[path] = _stage(path, text, folders)
+        _require_unchanged(before or {})
         for path, temporary in staged.items():
-            if path in before and before[path] is None:
-                _put_new(temporary, path)
-                new.append(path)
-            else:
-                os.replace(temporary, path)
+            os.replace(temporary, path)
         for path in remove:
             path.unlink(missing_ok=True)
             _remove_empty(path.parents)
     except BaseException as error:
-        for each in (*staged.values(), *new):
-            each.unlink(missing_ok=True)
-        for folder in reversed(made):
+        for temporary in staged.values():
+            temporary.unlink(missing_ok=True)
+        for folder in reversed(folders):
             _remove_empty([folder])
         if isinstance(error, OSError):
             raise file_error("write", path, error) from error
         raise
 
 
-def _put_new(temporary: Path, path: Path) -> None:
-    """Give ``temporary`` the name ``path``; FileError if another process has just used it."""
-    try:
-        os.link(temporary, path)
-    except FileExistsError as error:
-        raise _changed(path) from error
-    except OSError:  # the file system has no links
-        os.replace(temporary, path)
-    else:
-        temporary.unlink()
-
-
 def _require_unchanged(before: Mapping[Path, str | None]) -> None:
     for path, text in before.items():
+        if (read_text(path) if path.exists() else None) != text:
+            what = f"{path} was changed by another process meanwhile, so nothing was written."
+            raise FileError(Problem(what=what, fix="Run the command again."))
+
+
+def _stage(path: Path, text: str, folders: list[Path]) -> Path:
+    """Write ``text`` beside ``path``; missing folders are made and added to ``folders``."""
+    if path.is_dir():
+        # os.replace would fail only after other files have been replaced.
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    for attempt in range(_ATTEMPTS):
+        folders += [folder for folder in path.parents[::-1] if not folder.exists()]
         try:
-            now = read_text(path)
-        except FileNotFoundError:
-            now = None
-        if now != text:
-            raise _changed(path)
-
-
-def _changed(path: Path) -> FileError:
-    what = f"{path} was changed by another process meanwhile, so nothing was written."
-    return FileError(Problem(what=what, fix="Run the command again."))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(LEFTOVER, f".{path.name}.", path.parent)
+            break
+        except (FileNotFoundError, FileExistsError):
+            # Another run has removed the folder, which was empty.
+            if attempt == _ATTEMPTS - 1:
+                raise
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+            os.fchmod(stream.fileno(), 0o755 if text.startswith("#!") else 0o644)
+        _remove_leftovers(path.parent)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return Path(name)
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove from ``folder``, in which a file has just been made, what killed runs left there."""
+    """Remove from ``folder``, in which a file has just been made, files of killed runs."""
     now = folder.stat().st_mtime
     for path in folder.glob(f".*{LEFTOVER}"):
         with suppress(OSError):
@@ -222,63 +215,30 @@ def _remove_leftovers(folder: Path) -> None:
                 path.unlink()
 
 
-def _stage_in_folder(path: Path, text: str, made: list[Path]) -> Path:
-    """As ``_stage``; the folder of ``path`` is made first, and again if another process removes it.
-
-    Whoever removes a file, or fails, also removes its folder if that is empty by then.
-    """
-    for _ in range(_ATTEMPTS):
-        with suppress(FileNotFoundError):
-            _make_folder(path.parent, made)
-            return _stage(path, text)
-    return _stage(path, text)
-
-
-def _make_folder(folder: Path, made: list[Path]) -> None:
-    """Make ``folder`` and its missing parents, and note each in ``made``, outermost first.
-
-    Raises:
-        FileNotFoundError: another process has removed one of them meanwhile.
-        OSError: one of them cannot be made.
-    """
-    for each in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
-        try:
-            each.mkdir()
-        except FileExistsError:
-            if not stat.S_ISDIR(each.stat().st_mode):
-                raise
-        else:
-            made.append(each)
-
-
 def _remove_empty(folders: Iterable[Path]) -> None:
-    """Remove ``folders``, innermost first, up to the first that holds something or has to stay."""
+    """Remove ``folders``, innermost first, up to the first that is not empty."""
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()
 
 
-def _stage(path: Path, text: str) -> Path:
-    if path.is_dir():
-        # os.replace would find out only after other files have been replaced.
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    mode = 0o755 if text.startswith("#!") else 0o644
-    handle, name = tempfile.mkstemp(LEFTOVER, f".{path.name}.", path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-            os.fchmod(stream.fileno(), mode)
-        _remove_leftovers(path.parent)
-    except BaseException:
-        os.unlink(name)
-        raise
-    return Path(name)
-
-
 _MAKING = ".making-"
-"""The beginning of the names of temporary folders."""
+
+
+def _place() -> str:
+    """The machine and its namespace of process ids, which a container has of its own."""
+    with suppress(OSError):
+        return f"{socket.gethostname()}-{Path('/proc/self/ns/pid').stat().st_ino}"
+    return socket.gethostname()
+
+
+def _started(process: int) -> str:
+    """The start time of ``process`` in the kernel's unit; empty if it has ended."""
+    with suppress(OSError):
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+        # The program's name may have spaces and brackets; the time is the 20th field after it.
+        return text.rpartition(")")[2].split()[19]
+    return ""
 
 
 def own_mark() -> str:
@@ -286,30 +246,16 @@ def own_mark() -> str:
     return f"{_place()}:{os.getpid()}:{_started(os.getpid())}"
 
 
-def _place() -> str:
-    """The machine and its namespace of process ids.
-
-    A container with the machine's network has its name, too, and sees other processes.
-    """
-    try:
-        namespace = Path("/proc/self/ns/pid").stat().st_ino
-    except OSError:
-        return socket.gethostname()
-    return f"{socket.gethostname()}-{namespace}"
-
-
 def is_gone(mark: str) -> bool:
-    """Whether ``mark`` belongs to a process that would be seen here, and has ended."""
-    host, _, rest = mark.rpartition(":")[0].rpartition(":")
-    started = mark.rpartition(":")[2]
-    if host != _place() or not rest.isdigit() or not started:
-        return False
-    return _started(int(rest)) != started
+    """Whether ``mark`` belongs to a process that would be visible here, and has ended."""
+    place, process, started = ["", "", *mark.rsplit(":", 2)][-3:]
+    known = place == _place() and process.isdigit() and bool(started)
+    return known and _started(int(process)) != started
 
 
 @contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
-    """A temporary folder in ``parent``, where those of runs that were killed are removed.
+    """A temporary folder in ``parent``, where those of killed runs are removed.
 
     Raises:
         OSError: it cannot be made.
@@ -323,55 +269,38 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 
 
 def temporary_beside(path: Path) -> Path:
-    """A hidden path beside ``path``, for what is to replace it; those of killed runs are removed.
+    """A hidden path beside ``path``, for its replacement; those of killed runs are removed.
 
     Raises:
         OSError: one of them cannot be removed.
     """
     prefix = f".{path.name}."
-    for each in path.parent.iterdir():
-        if each.name.startswith(prefix) and is_gone(each.name.removeprefix(prefix)):
-            each.unlink(missing_ok=True)
+    for other in path.parent.glob(f"{glob.escape(prefix)}*"):
+        if is_gone(other.name.removeprefix(prefix)):
+            other.unlink(missing_ok=True)
     return path.with_name(prefix + own_mark())
-
-
-def _started(process: int) -> str:
-    """The start time of ``process`` in the kernel's unit; empty if it has ended."""
-    try:
-        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-    # The name of the program may contain spaces and brackets; the time is the 20th field after it.
-    return text.rpartition(")")[2].split()[19]
-
-
-_LARGEST_JSON = 1 << 28
 
 
 def read_json(content: bytes, name: str) -> Any:
     """The JSON document ``content`` of a file called ``name``."""
     try:
-        return parse_json(content.decode("utf-8-sig"), most=_LARGEST_JSON)
+        return parse_json(content.decode("utf-8-sig"), most=1 << 28)
     except UnicodeDecodeError as error:
-        raise FileError(Problem(what=f"{name} is not UTF-8 text: {error.reason}.")) from error
+        raise FileError(f"{name} is not UTF-8 text: {error.reason}.") from error
     except json.JSONDecodeError as error:
         where = Span(file=name, line=error.lineno, column=error.colno)
         message = error.msg[0].lower() + error.msg[1:]
         raise FileError(Problem(what=f"the file is not JSON: {message}.", where=where)) from error
     except ValueError as error:
-        raise FileError(Problem(what=f"{name} is not valid: {error}.")) from error
+        raise FileError(f"{name} is not valid: {error}.") from error
 
 
-_WORTH_KEEPING = 1 << 24
+_LARGE = 1 << 24
 """The size in bytes from which a stored hash saves time."""
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 of ``path``, always computed.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """The sha256 of ``path``, always computed."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -379,15 +308,17 @@ def sha256_of(path: Path) -> str:
 class Hashes:
     """The hashes of files, stored in ``path`` with the size, times and inode of each file.
 
-    Programs can set the date of a file back, but not the time of its last change (ctime).
-
-    The user may delete ``path`` at any time. It is ignored if it cannot be read.
+    Programs can set the date of a file back, but not the time of its last change (ctime). The user
+    may delete ``path`` at any time; it is ignored if it cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._known = _stored_hashes(path)
         self._changed = False
+        self._stored: dict[str, tuple[str, str]] = {}
+        with suppress(FileNotFoundError, FileError, ValueError, TypeError, AttributeError):
+            stored = json.loads(read_text(path)).items()
+            self._stored = {name: (str(state), str(digest)) for name, (state, digest) in stored}
 
     def sha256(self, path: Path) -> str:
         """The sha256 of ``path``.
@@ -396,35 +327,24 @@ class Hashes:
             OSError: the file cannot be read.
         """
         stat = path.stat()
-        if stat.st_size < _WORTH_KEEPING:
+        if stat.st_size < _LARGE:
             return sha256_of(path)
         state = f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}"
         name = str(path.resolve())
-        known, digest = self._known.get(name, ("", ""))
-        if known != state:
+        stored, digest = self._stored.get(name, ("", ""))
+        if stored != state:
             digest = sha256_of(path)
-            self._known[name] = (state, digest)
+            self._stored[name] = (state, digest)
             self._changed = True
         return digest
 
     def keep(self) -> None:
         """Store new hashes. If that fails, the next run computes them again."""
-        if not self._changed:
-            return
-        here = {name: each for name, each in self._known.items() if Path(name).is_file()}
-        try:
-            write_files({self._path: json.dumps(here, indent=1, sort_keys=True) + "\n"})
-        except FileError:
-            return
-        self._changed = False
-
-
-def _stored_hashes(path: Path) -> dict[str, tuple[str, str]]:
-    try:
-        loaded = json.loads(read_text(path))
-        return {str(name): (str(state), str(digest)) for name, (state, digest) in loaded.items()}
-    except (FileNotFoundError, FileError, ValueError, TypeError, AttributeError):
-        return {}
+        if self._changed:
+            stored = {name: known for name, known in self._stored.items() if Path(name).is_file()}
+            with suppress(FileError):
+                write_files({self._path: json.dumps(stored, indent=1, sort_keys=True) + "\n"})
+                self._changed = False
 
 
 def extract(archive: tarfile.TarFile, folder: Path) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP for registries and servers of files: trust, redirects, limits, and when to ask again.
+"""HTTP for registries and servers of files: trust, redirects, limits and retries.
 
-No server is believed. Of redirects at most 5 are followed, never to less safety, no secret goes to
-another origin, and an answer has limits in size and time.
+At most 5 redirects are followed, never to less safety; no secret goes to another origin, and an
+answer has limits in size and time.
 """
 
 from __future__ import annotations
@@ -35,11 +35,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def origin(url: str) -> tuple[str, str, int]:
-    """The scheme, the host and the port of ``url``: who gets what is sent there.
-
-    Raises:
-        ValueError: it is not a valid URL of the web.
-    """
+    """The scheme, the host and the port of ``url``; ValueError if it is not a URL of the web."""
     parts = urlsplit(url)
     if parts.scheme not in _PORTS or not parts.hostname:
         raise ValueError(f"{public(url)!r} is not an address of the web")
@@ -61,7 +57,7 @@ def without_login(address: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether ``host``, perhaps with a port, is this machine: nobody can listen in between."""
+    """Whether ``host``, perhaps with a port, is this machine."""
     with suppress(ValueError):
         name = urlsplit(f"//{host}").hostname or ""
         return name == "localhost" or ip_address(name).is_loopback
@@ -69,7 +65,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_safe(url: str) -> bool:
-    """Whether nobody between here and the server can read or change what it sends."""
+    """Whether ``url`` has TLS or is on this machine."""
     with suppress(ValueError):
         parts = urlsplit(url)
         return parts.scheme == "https" or is_loopback(parts.netloc.rpartition("@")[2])
@@ -82,10 +78,10 @@ LONGEST = 300.0
 """Seconds for the whole of an answer that is no file."""
 
 LONGEST_WAIT = 300.0
-"""The most seconds that are waited because a server asks to (Retry-After)."""
+"""The longest Retry-After, in seconds, that is kept."""
 
 AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Status codes after which the same request may succeed a little later."""
+"""Status codes after which a request is repeated."""
 
 UNKNOWN_ISSUER = (18, 19, 20, 21)
 """OpenSSL's codes (X509_V_ERR) for certificates whose issuer is not among the trusted ones."""
@@ -100,32 +96,27 @@ OPEN_HEADERS = frozenset(
 
 
 class RefusedError(requests.RequestException):
-    """What a server answers is not taken; asking again does not help."""
+    """An answer that is refused; a retry does not help."""
 
 
 class UnsafeRedirectError(RefusedError):
-    """A server redirects to where nothing is sent."""
+    """A redirect to an unsafe address."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetryPolicy:
-    """How often a server is asked again.
-
-    Attributes:
-        tries: requests in a row that bring nothing new.
-        all_tries: requests altogether.
-        pause: seconds before the second request; doubled for each further one.
-        longest: the most seconds between two requests, if the server does not ask for more.
-    """
+    """When a failed request is repeated; pauses are in seconds, and doubled each time."""
 
     tries: int = 5
+    """Requests in a row without progress."""
     all_tries: int = 60
     pause: float = 0.5
     longest: float = 60.0
+    """The longest pause, unless the server asks for more."""
 
 
 class RetryState:
-    """Counts the requests for one thing, and says how long to wait before the next."""
+    """Counts the failed requests for one file or document."""
 
     def __init__(self, policy: RetryPolicy) -> None:
         self.policy = policy
@@ -133,17 +124,15 @@ class RetryState:
         self._in_a_row = 0
 
     def pause(self, *, asked: float = 0, progress: bool = False) -> float | None:
-        """The seconds until the next request, after one has failed; None if there is to be none.
+        """The seconds until the next request after a failed one; None to give up.
 
-        ``asked`` is how long the server asks to wait, and ``progress`` says that the request has
-        brought something all the same.
+        ``asked`` is the server's Retry-After, and ``progress`` is set if some content arrived.
         """
         self.count += 1
         self._in_a_row = 0 if progress else self._in_a_row + 1
         policy = self.policy
-        if self._in_a_row >= policy.tries or self.count >= policy.all_tries:
-            return None
-        if asked > LONGEST_WAIT:
+        given_up = self._in_a_row >= policy.tries or self.count >= policy.all_tries
+        if given_up or asked > LONGEST_WAIT:
             return None
         doubled: float = policy.pause * 2 ** max(0, self._in_a_row - 1)
         return max(asked, min(doubled, policy.longest))
@@ -188,10 +177,7 @@ def tls_context(files: Iterable[Path]) -> ssl.SSLContext:
 
 
 class Session(requests.Session):
-    """Follows redirects by the rule, and reads what is not streamed by ``read_bounded``.
-
-    It trusts ``context``, and keeps no cookies.
-    """
+    """A session with safe redirects, bounded answers and no cookies, which trusts ``context``."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         super().__init__()
@@ -202,7 +188,6 @@ class Session(requests.Session):
         self.mount("https://", TlsAdapter(context))
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:
-        """The next address, if there is one and it is valid."""
         target = super().get_redirect_target(resp)
         if target is not None:
             try:
@@ -213,7 +198,6 @@ class Session(requests.Session):
         return target
 
     def rebuild_auth(self, prepared_request: Any, response: Any) -> None:
-        """Take out what only the origin before may get."""
         before, now = response.request.url, prepared_request.url
         if origin(before) != origin(now):
             for name in [*prepared_request.headers]:
@@ -262,7 +246,6 @@ def in_time(response: requests.Response, seconds: float) -> Iterator[None]:
     finally:
         timer.cancel()
         if late.is_set():
-            # Whatever else it looks like: the connection was ended here.
             raise RefusedError(f"its answer takes longer than {seconds:.0f} s")
 
 
@@ -277,22 +260,22 @@ def causes(error: BaseException) -> Iterator[BaseException]:
     """``error`` and all that led to it, which urllib3 partly keeps in the arguments."""
     waiting, seen = [error], set[int]()
     while waiting:
-        each = waiting.pop()
-        if id(each) not in seen:
-            seen.add(id(each))
-            yield each
-            inner = (each.__context__, each.__cause__, *each.args)
-            waiting += [cause for cause in inner if isinstance(cause, BaseException)]
+        cause = waiting.pop()
+        if id(cause) not in seen:
+            seen.add(id(cause))
+            yield cause
+            inner = (cause.__context__, cause.__cause__, *cause.args)
+            waiting += [other for other in inner if isinstance(other, BaseException)]
 
 
 def certificate_error(error: BaseException) -> ssl.SSLCertVerificationError | None:
-    """The reason in ``error`` why a certificate is not trusted, if that is what is wrong."""
-    found = (each for each in causes(error) if isinstance(each, ssl.SSLCertVerificationError))
-    return next(found, None)
+    """The error of an untrusted certificate among the causes of ``error``."""
+    untrusted = (c for c in causes(error) if isinstance(c, ssl.SSLCertVerificationError))
+    return next(untrusted, None)
 
 
 def root_cause(error: BaseException) -> str:
-    """The innermost error as text, without those that it was wrapped in."""
+    """The innermost error as text."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
     return str(error) or type(error).__name__

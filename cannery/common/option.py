@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The declaration of an option: once, as a field of a dataclass.
-
-The options of a command are a frozen dataclass whose fields say how they are given::
+"""Options, each declared once as a field of a frozen dataclass.
 
     check_jobs: int = option("check N images at a time", flags=("--jobs",), default=1)
 
-The field's type says what is accepted: ``bool`` is a flag without a value, ``tuple[X, ...]`` may be
-given several times, ``X | None`` has no default value. A field without a default is required, and
-a field that is not made by ``option`` is not on the command line.
-
-The readers of values raise ValueError with a sentence that names the value and shows how to write
-one.
+``bool`` is a flag without a value, ``tuple[X, ...]`` may be given several times, ``X | None`` has
+no default value; a field without a default is required. Readers of values raise ValueError with a
+sentence that names the value and shows how to write one.
 """
 
 from __future__ import annotations
@@ -24,29 +19,23 @@ from typing import Any, ParamSpec, get_args, get_origin, get_type_hints
 
 _KEY = "option"
 _REQUIRED: Any = object()
-"""In place of the default of an option that must be given; MISSING would be none of Option's."""
 _P = ParamSpec("_P")
 
 
 @dataclass(frozen=True)
 class Option:
-    """How a field is given on the command line.
+    """A field on the command line; ``help``, ``metavar`` and ``choices`` are argparse's.
 
     Attributes:
-        help: what the option does; the default value is appended to it.
-        default: its value where it is not given; none for a required one.
-        flags: how it is typed; empty for ``--`` and the field's name.
-        positional: it is a word without a flag.
-        words: what stands in the help for words without a flag that mean the same; empty for none.
-        rest: it takes what follows ``--``, beside words without a flag.
-        metavar: what stands for the value in the help.
-        choices: the values that are allowed; empty for any.
-        parse: reads a value and raises ValueError, with a sentence, for a wrong one.
-        count: how many values follow, as argparse's ``nargs`` has it.
-        group: the heading of the help below which it stands.
-        default_text: what the help names as the default, where the value does not say it.
-        needs: the field of the option without which this one has no effect.
-        conflicts: the fields of the options that cannot be combined with it.
+        flags: empty for ``--`` and the field's name.
+        words: the help's name for words without a flag that mean the same; empty for none.
+        rest: it takes the words after ``--``, beside words without a flag.
+        parse: reads a value; raises ValueError with a sentence.
+        count: argparse's ``nargs``.
+        group: its heading in the help.
+        default_text: the default in the help, where the value itself is not clear.
+        needs: the field without which this option has no effect.
+        conflicts: fields that cannot be combined with it.
     """
 
     help: str
@@ -66,10 +55,10 @@ class Option:
     conflicts: tuple[str, ...] = ()
 
     def field(self, **changes: Any) -> Any:
-        """A field with this declaration; ``changes`` are for a command where it differs a bit."""
-        own = dataclasses.replace(self, **changes)
-        default = MISSING if own.default is _REQUIRED else own.default
-        return dataclasses.field(default=default, metadata={_KEY: own})
+        """A field with this declaration and the ``changes`` of a command."""
+        changed = dataclasses.replace(self, **changes)
+        default = MISSING if changed.default is _REQUIRED else changed.default
+        return dataclasses.field(default=default, metadata={_KEY: changed})
 
 
 def _as_field(declare: Callable[_P, Option]) -> Callable[_P, Any]:
@@ -112,7 +101,6 @@ class Declared:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """As they are typed; none of a positional one."""
         if self.option.positional:
             return ()
         return self.option.flags or ("--" + self.name.replace("_", "-"),)
@@ -123,37 +111,21 @@ class Declared:
         return self.flags[-1] if self.flags else self.option.metavar
 
     def read(self, text: str) -> Any:
-        """One value, from ``text``.
-
-        Raises:
-            ValueError: it cannot be read.
-        """
         return (self.option.parse or self.kind)(text)
 
 
 def declared(options: type[OptionSet]) -> tuple[Declared, ...]:
     """Every option that the class ``options`` declares, in its order."""
     hints = get_type_hints(options)
-    found = []
-    for each in dataclasses.fields(options):
-        if _KEY in each.metadata:
-            kind, repeated = _kind(hints[each.name])
-            own = each.metadata[_KEY]
-            found.append(Declared(name=each.name, kind=kind, repeated=repeated, option=own))
-    return tuple(found)
-
-
-def _kind(hint: Any) -> tuple[type, bool]:
-    """The type of one value, and True if the option can be repeated."""
-    if get_origin(hint) is UnionType:
-        [kind] = [each for each in get_args(hint) if each is not NoneType]
-        return kind, False
-    if get_origin(hint) is tuple:
-        return get_args(hint)[0], True
-    return hint, False
-
-
-# ---- readers of values
+    declarations = []
+    for field in dataclasses.fields(options):
+        if option := field.metadata.get(_KEY):
+            kind, repeated = hints[field.name], get_origin(hints[field.name]) is tuple
+            if repeated or get_origin(kind) is UnionType:
+                kind = next(inner for inner in get_args(kind) if inner is not NoneType)
+            declaration = Declared(name=field.name, kind=kind, repeated=repeated, option=option)
+            declarations.append(declaration)
+    return tuple(declarations)
 
 
 def number(least: int, most: int) -> Callable[[str], int]:
@@ -207,11 +179,9 @@ class Shard:
 def parse_shard(text: str) -> Shard:
     """The shard that is written ``I/N``."""
     match = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", text, re.ASCII)
-    if not match:
-        raise ValueError(f"invalid shard {text!r}. Write it as in 1/3, the first of three.")
-    index, count = int(match[1]), int(match[2])
+    index, count = (int(match[1]), int(match[2])) if match else (0, 0)
     if not count:
-        raise ValueError(f"invalid shard {text!r}. There must be at least one, as in 1/1.")
+        raise ValueError(f"invalid shard {text!r}. Write it as in 1/3, the first of three.")
     if not 1 <= index <= count:
         raise ValueError(f"invalid shard {text!r}. Use 1/{count} to {count}/{count}.")
     return Shard(index, count)

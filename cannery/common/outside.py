@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What others say: their JSON and TOML, read with limits on size, depth and numbers, and their
-text, shown so that it controls neither a terminal nor a log of CI that obeys its lines.
+"""Untrusted text: JSON and TOML with limits on size, depth and numbers, and text with escapes, so
+that it controls neither a terminal nor a log of CI.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ import json
 import math
 import re
 import tomllib
+from collections.abc import Callable
 from typing import Any
 
 MOST = 4 << 20
-"""The most bytes of a document, where nothing else is said: those of a manifest."""
+"""The default limit of a document in bytes, which is a manifest's."""
 
 MOST_CONFIG = 8 << 20
 """The most bytes of the config of an image."""
@@ -23,42 +24,35 @@ _INTEGERS = range(-(1 << 63), 1 << 63)
 
 
 def parse_json(text: str | bytes, *, most: int = MOST) -> Any:
-    """The JSON document ``text``, of at most ``most`` bytes or characters.
-
-    Raises:
-        ValueError: it is not one, too large, too deep, or has a number that is not finite.
-    """
+    """The JSON document ``text`` of at most ``most`` bytes; ValueError if it breaks a limit."""
     if len(text) > most:
         raise ValueError(f"it has more than {most:,} bytes")
     try:
         content = text.decode("utf-8-sig") if isinstance(text, bytes) else text
-        found = json.loads(content, parse_constant=_finite, parse_float=_finite, parse_int=_integer)
+        document = json.loads(
+            content, parse_constant=_finite, parse_float=_finite, parse_int=_integer
+        )
     except UnicodeDecodeError as error:
         raise ValueError("it is not UTF-8 text") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
-    _require_limits(found)
-    return found
+    _values(document)
+    return document
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The TOML document ``text``.
-
-    Raises:
-        ValueError: it is not one, too deep, or has a number that TOML does not require.
-    """
+    """The TOML document ``text``; ValueError if it breaks a limit."""
     try:
-        found = tomllib.loads(text, parse_float=_finite)
+        document = tomllib.loads(text, parse_float=_finite)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    for each in _require_limits(found):
-        if isinstance(each, int) and each not in _INTEGERS:
-            raise ValueError("an integer has more than 64 bits")
-    return found
+    if any(isinstance(value, int) and value not in _INTEGERS for value in _values(document)):
+        raise ValueError("an integer has more than 64 bits")
+    return document
 
 
 def whole_number(text: str, most: int = (1 << 32) - 1) -> int | None:
-    """The number from 0 to ``most`` that ``text`` is in digits of ASCII; None if it is none."""
+    """``text`` in ASCII digits as a number from 0 to ``most``, or None."""
     if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
         return None
     return number if (number := int(text)) <= most else None
@@ -77,21 +71,16 @@ def _integer(text: str) -> int:
     return int(text)
 
 
-def _require_limits(document: Any) -> list[Any]:
+def _values(document: Any) -> list[Any]:
     """All values in ``document``; ValueError if it is too deep."""
-    level, found = [document], []
-    for _ in range(_DEPTH):
-        found += level
-        level = [
-            inner
-            for each in level
-            if isinstance(each, (dict, list))
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-        if not level:
-            return found
-    if not any(isinstance(each, (dict, list)) for each in level):
-        return found + level
+    level = [document]
+    values = [document]
+    for _ in range(_DEPTH + 1):
+        outer = [value for value in level if isinstance(value, (dict, list))]
+        if not outer:
+            return values
+        level = [v for o in outer for v in (o.values() if isinstance(o, dict) else o)]
+        values += level
     raise ValueError("nested too deeply")
 
 
@@ -114,25 +103,17 @@ def one_line(text: str) -> str:
 
 
 def json_text(document: Any) -> str:
-    """``document`` as JSON for people and programs, with escapes for the same in its texts."""
+    """``document`` as JSON, with escapes for the same characters in its texts."""
     lines = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False).split("\n")
-    return "\n".join(line if line.isprintable() else "".join(map(_json, line)) for line in lines)
+    return "\n".join(_escaped(line, lambda c: json.dumps(c)[1:-1]) for line in lines)
 
 
-def _json(character: str) -> str:
-    # Only texts can have any other character.
-    kept = character.isprintable() or character in _SPACES
-    return character if kept else json.dumps(character, ensure_ascii=True)[1:-1]
-
-
-def _escaped(text: str) -> str:
-    return text if text.isprintable() else "".join(map(_escape, text))
-
-
-def _escape(character: str) -> str:
-    if character.isprintable() or character in _SPACES:
-        return character
-    return character.encode("unicode_escape").decode()
+def _escaped(
+    text: str, escape: Callable[[str], str] = lambda c: c.encode("unicode_escape").decode()
+) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in _SPACES else escape(c) for c in text)
 
 
 def _harmless(match: re.Match[str]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where builds, locks and downloads get packages: an index, and the certificates to trust."""
+"""The package index of builds, locks and downloads, and its certificates."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ _LOGIN = re.compile(r"://([^/]+)@")
 
 @dataclass(frozen=True, kw_only=True)
 class PackageIndex:
-    """Where a build gets packages: a file of certificates to trust, and the URL of an index.
+    """A file of certificates, and the URL of an index; empty for the default one.
 
-    ``index_url`` may be empty, for the default index. Both enter a build as secrets, so neither is
-    ever in a layer or in an image's history.
+    Both enter a build as secrets, so neither is in a layer or in an image's history.
     """
 
     ca: Path | None
@@ -34,7 +33,7 @@ class PackageIndex:
         login = _LOGIN.search(self.index_url)
         secrets = [login[1], unquote(login[1])] if login else []
         # Some programs keep the user name and show the password in another notation.
-        secrets += [each.partition(":")[2] for each in secrets]
+        secrets += [secret.partition(":")[2] for secret in secrets]
         for secret in filter(None, secrets):
             text = text.replace(secret, "****")
         return text
@@ -43,7 +42,7 @@ class PackageIndex:
 def package_index(
     ca: Path | None, index_url: str, environ: Mapping[str, str] = os.environ
 ) -> PackageIndex:
-    """The index and the certificates that the user named, else those of pip and uv here."""
+    """The given index and certificates, else those of pip and uv here."""
     named = next((environ[name] for name in _CA_VARIABLES if environ.get(name)), "")
     path = ca or (Path(named) if named else _SYSTEM_CA)
     index = index_url or next((environ[n] for n in _INDEX_VARIABLES if environ.get(n)), "")

@@ -61,14 +61,10 @@ def run(
 ) -> tuple[int, str]:
     """Run ``argv``; return its exit code and, with ``capture``, its output (both streams).
 
-    ``env`` is added to what ``allowed_env`` lets through. Without ``capture`` the
-    output goes to this process's stderr, because stdout is for data. ``waiting`` is called every
-    10 seconds while it runs.
-
-    Raises:
-        EngineError: the program is not installed.
-        KeyboardInterrupt: raised after the program and its children were stopped.
-        Stopped: the same, in a thread other than the main one.
+    ``env`` is added to ``allowed_env``. Without ``capture`` the output goes to stderr, because
+    stdout is for data. ``waiting`` is called every 10 seconds while it runs. After an interrupt,
+    the program and its children are stopped before KeyboardInterrupt, or Stopped in another
+    thread, is raised.
     """
     with _started(argv, cwd=cwd, env=env, pipe=capture) as process:
         reported = time.monotonic()
@@ -85,10 +81,7 @@ def run(
 
 
 def run_within(argv: Sequence[str], seconds: float) -> tuple[int | None, str]:
-    """Run ``argv``; return its exit code, None if it took too long, and its output so far.
-
-    Raises: as ``run``.
-    """
+    """Run ``argv``; return its exit code, None if it took too long, and its output so far."""
     with _started(argv, pipe=True) as process:
         try:
             output, _ = process.communicate(timeout=seconds)
@@ -108,25 +101,6 @@ def _started(
     pipe: bool,
 ) -> Iterator[subprocess.Popen[str]]:
     """A running program; the end of the block waits for it."""
-    with _start(argv, cwd=cwd, env=env, pipe=pipe) as process:
-        try:
-            yield process
-        except BaseException:
-            _stop(process)
-            raise
-        finally:
-            _running.discard(process)
-    if _stopping:
-        raise Stopped
-
-
-def _start(
-    argv: Sequence[str],
-    *,
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
-    pipe: bool,
-) -> subprocess.Popen[str]:
     if _stopping:
         raise Stopped
     try:
@@ -148,12 +122,20 @@ def _start(
             what = f"{argv[0]} is not installed. 'bash setup.sh' installs it."
             raise EngineError(what) from error
         raise file_error("run", Path(argv[0]), error) from error
-    _running.add(process)
-    if _stopping:  # since it was started
-        _running.discard(process)
-        _stop(process)
+    with process:
+        _running.add(process)
+        try:
+            if not _stopping:
+                yield process
+        except BaseException:
+            _stop(process)
+            raise
+        finally:
+            _running.discard(process)
+            if _stopping:
+                _stop(process)
+    if _stopping:
         raise Stopped
-    return process
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
@@ -172,34 +154,22 @@ def _stop(process: subprocess.Popen[str]) -> None:
 def stream(
     argv: Sequence[str], heard: Callable[[str], None], env: Mapping[str, str] | None = None
 ) -> int:
-    """Run ``argv``, call ``heard`` with every line of its output, and return its exit code.
-
-    The output is UTF-8; ``env`` is that of ``run``.
-
-    Raises: as ``run``.
-    """
-    with _started(argv, env=env, pipe=True) as process:
-        for line in _lines(process):
-            heard(line)
-        return process.wait()
-
-
-def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
-    """The lines of the output of ``process``, with their line endings."""
-    assert process.stdout
-    said, left = process.stdout.fileno(), ""
+    """Run ``argv``, call ``heard`` with every line of its output, and return its exit code."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-    while True:
-        # Waiting without a timeout would not notice a signal that another thread has received.
-        if not select.select([said], [], [], _SECONDS)[0]:
-            continue
-        piece = os.read(said, 1 << 16)
-        *lines, left = (left + decoder.decode(piece, final=not piece)).split("\n")
-        yield from (line + "\n" for line in lines)
-        if not piece:
-            if left:
-                yield left
-            return
+    with _started(argv, env=env, pipe=True) as process:
+        assert process.stdout
+        output, left, piece = process.stdout.fileno(), "", b"-"
+        while piece:
+            # Waiting without a timeout would not notice a signal that another thread has received.
+            if not select.select([output], [], [], _SECONDS)[0]:
+                continue
+            piece = os.read(output, 1 << 16)
+            *lines, left = (left + decoder.decode(piece, final=not piece)).split("\n")
+            for line in lines:
+                heard(line + "\n")
+        if left:
+            heard(left)
+        return process.wait()
 
 
 _EVERY = (
@@ -262,11 +232,7 @@ _OF = {
 def allowed_env(program: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The variables of ``environ`` that reach ``program``."""
     allowed = (*_EVERY, *_OF.get(program, ()))
-    return {
-        name: value
-        for name, value in environ.items()
-        if any(fnmatchcase(name, form) for form in allowed)
-    }
+    return {k: v for k, v in environ.items() if any(fnmatchcase(k, form) for form in allowed)}
 
 
 def program_of(argv: Sequence[str]) -> str:
@@ -315,20 +281,16 @@ def workers(count: int) -> Iterator[Callable[[Callable[[T], R], T], Future[R]]]:
 
 
 def _wait(given: Sequence[Future[Any]], failed: Sequence[BaseException]) -> None:
-    """Wait for the work ``given``, or raise the first error in ``failed``."""
     left = {*given}
     while left and not failed:
-        # A signal that another thread has received does not wake a thread that waits for a lock.
+        # A signal that another thread has received wakes no thread that waits for a lock.
         _, left = wait(left, timeout=_SECONDS, return_when=FIRST_COMPLETED)
     if failed:
         raise failed[0]
 
 
 def each_in_thread(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """The results of ``work`` for each of ``items``, in their order, each in its own thread.
-
-    Raises: as ``workers``.
-    """
+    """The results of ``work`` for each of ``items``, in their order, each in its own thread."""
     if len(items) < 2:
         return [work(item) for item in items]
     with workers(len(items)) as give:

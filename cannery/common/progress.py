@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows how far every target is: a line each, redrawn on a terminal, else written on."""
+"""The progress of every target: a table on a terminal, else one line for each change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rich.text import Text
 from cannery.common import console
 
 _WORTH_A_LINE = 3.0
-"""Seconds that a step has to take to be told of where lines cannot be redrawn."""
+"""Seconds from which a step gets a line where lines cannot be redrawn."""
 
 _GAP = 2
 _DETAIL = 20
@@ -38,15 +38,15 @@ class _Row:
 
 
 class Board:
-    """The state of every target; may be told from several threads."""
+    """The state of every target, for several threads."""
 
     def __init__(self, ids: Iterable[str]) -> None:
-        self._rows = {each: _Row() for each in ids}
+        self._rows = {target: _Row() for target in ids}
         self._lock = threading.Lock()
         self.live = False
 
     def tell(self, target: str, state: str, detail: str = "", *, ended: bool = False) -> None:
-        """Say that ``target`` is in ``state``; its seconds run from the first until ``ended``."""
+        """Set the state of ``target``; its seconds run from the first call until ``ended``."""
         with self._lock:
             row = self._rows[target]
             changed = row.state != state
@@ -54,45 +54,36 @@ class Board:
             row.since = row.since or time.monotonic()
             if ended:
                 row.took = time.monotonic() - row.since
-            done = sum(each.took is not None for each in self._rows.values())
+            done = sum(row.took is not None for row in self._rows.values())
         if changed and not self.live:
             after = f" after {row.took:.1f} s" if row.took and row.took >= 0.1 else ""
-            said = f"{target}: {state}{after}" + (f": {detail}" if detail else "")
+            line = f"{target}: {state}{after}" + (f": {detail}" if detail else "")
             if ended and len(self._rows) > 1:
-                said += f" ({done} of {len(self._rows)} targets)"
-            console.say(said, _KINDS.get(state, ""))
+                line += f" ({done} of {len(self._rows)} targets)"
+            console.say(line, _KINDS.get(state, ""))
 
     def step(self, target: str, text: str, seconds: float) -> None:
-        """Say that a step of ``target`` took ``seconds``."""
         if not self.live and seconds >= _WORTH_A_LINE:
             console.say(f"{target}: {text} took {seconds:.1f} s")
 
     def rows(self, lines: int) -> list[tuple[str, str, str, str]]:
-        """Target, state, seconds and detail; where ``lines`` are too few, what goes on is first."""
+        """Target, state, seconds and detail in ``lines`` rows, running targets first."""
         now = time.monotonic()
+        shown = []
         with self._lock:
             rows = list(self._rows.items())
-            if len(rows) > lines:
-                rows = [row for row in rows if row[1].took is None and row[1].since] + [
-                    row for row in rows if row[1].took is not None or not row[1].since
-                ]
-                left = len(rows) - lines + 1
-                rows = rows[: lines - 1]
-            else:
-                left = 0
-            found = [(name, row.state, _clock(row, now), row.detail) for name, row in rows]
-        return [*found, *([("", f"and {left} more", "", "")] if left else [])]
-
-
-def _clock(row: _Row, now: float) -> str:
-    if not row.since:
-        return ""
-    return f"{row.took if row.took is not None else now - row.since:.0f} s"
+            left = len(rows) - lines + 1 if len(rows) > lines else 0
+            if left:
+                rows.sort(key=lambda row: not row[1].since or row[1].took is not None)
+            for name, row in rows[: lines - 1 if left else None]:
+                seconds = row.took if row.took is not None else now - row.since
+                shown.append((name, row.state, f"{seconds:.0f} s" if row.since else "", row.detail))
+        return [*shown, *([("", f"and {left} more", "", "")] if left else [])]
 
 
 @contextmanager
 def shown(board: Board) -> Iterator[Board]:
-    """Show ``board`` while the block runs; what else is said meanwhile goes above it."""
+    """Show ``board`` while the block runs, with messages above it."""
     if not sys.stderr.isatty() or os.environ.get("TERM") in (None, "", "dumb"):
         yield board
         return

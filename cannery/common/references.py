@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""References to images, ``[REGISTRY/]REPOSITORY[:TAG][@DIGEST]``, and the names of our own.
+"""References to images, ``[REGISTRY/]REPOSITORY[:TAG][@DIGEST]``, and local names.
 
 Sources of the grammar: the OCI distribution specification, 1.1, "Pulling manifests", for
 repositories and tags; the Go package distribution/reference, which docker uses, for the rest.
-``cannery.publish.policy`` makes the tags of published images from the rules in publish.yaml.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cannery.common.errors import Problem, UsageError
 
@@ -46,12 +45,10 @@ class Reference:
 
     @property
     def version(self) -> str:
-        """The digest or the tag, of which the digest takes precedence; empty without both."""
         return self.digest or self.tag
 
     @property
     def name(self) -> str:
-        """The registry and the repository."""
         return f"{self.registry}/{self.repository}" if self.registry else self.repository
 
     def __str__(self) -> str:
@@ -61,7 +58,7 @@ class Reference:
 
 
 def read_reference(text: str) -> Reference | None:
-    """The reference ``text``, which need not name a registry; None if it is none."""
+    """``text`` as a reference, or None."""
     match = _REFERENCE.fullmatch(text)
     if not match:
         return None
@@ -70,24 +67,20 @@ def read_reference(text: str) -> Reference | None:
         if not re.fullmatch(_REPOSITORY, registry):
             return None
         registry, repository = "", f"{registry}/{repository}"
-    found = Reference(
-        registry=registry,
-        repository=repository,
-        tag=match["tag"] or "",
-        digest=match["digest"] or "",
-    )
-    return found if len(found.name) <= _LONGEST else None
+    tag, digest = match["tag"] or "", match["digest"] or ""
+    reference = Reference(registry=registry, repository=repository, tag=tag, digest=digest)
+    return reference if len(reference.name) <= _LONGEST else None
 
 
 def is_reference(text: str) -> bool:
-    """Whether ``text`` names an image, as docker reads it."""
+    """Whether docker accepts ``text`` as an image."""
     return read_reference(text) is not None
 
 
 def is_versioned(text: str) -> bool:
-    """Whether ``text`` names an image in a registry by tag, by digest, or by both."""
-    found = read_reference(text)
-    return bool(found and found.registry and found.version)
+    """Whether ``text`` has a registry, and a tag or a digest."""
+    reference = read_reference(text)
+    return bool(reference and reference.registry and reference.version)
 
 
 def is_repository(text: str) -> bool:
@@ -96,7 +89,7 @@ def is_repository(text: str) -> bool:
 
 
 def is_tag(text: str) -> bool:
-    """Whether ``text`` is a tag."""
+    """Whether ``text`` can be a tag."""
     return bool(re.fullmatch(_TAG, text))
 
 
@@ -108,44 +101,38 @@ def is_registry(text: str) -> bool:
 
 def digest_in(text: str) -> str:
     """The digest in the reference ``text``; empty if it has none."""
-    found = read_reference(text)
-    return found.digest if found else ""
+    reference = read_reference(text)
+    return reference.digest if reference else ""
 
 
 def full_reference(text: str) -> Reference:
-    """The reference ``text`` with the registry and the folder that docker reads into it."""
-    found = read_reference(text)
-    if found is None:
+    """The reference ``text`` with docker's default registry and folder."""
+    reference = read_reference(text)
+    if reference is None:
         raise _invalid(text)
-    if found.registry:
-        return found
-    folder = "" if "/" in found.repository else "library/"
-    return Reference(
-        registry=HUB, repository=folder + found.repository, tag=found.tag, digest=found.digest
-    )
+    if reference.registry:
+        return reference
+    folder = "" if "/" in reference.repository else "library/"
+    return replace(reference, registry=HUB, repository=folder + reference.repository)
 
 
 _EXAMPLE = "registry.example.com/ascend or docker.io/me/ascend"
 
 
 def parse_reference(text: str, *, repository: str = "") -> Reference:
-    """``text`` as a reference that names its registry.
-
-    With ``repository``, ``text`` is only a registry, perhaps with the beginning of a path, and
-    ``repository`` is added to it.
-    """
+    """``text`` as a reference with a registry; a ``repository`` is appended to ``text``."""
     place = _PLACE.fullmatch(text)
-    found = read_reference(text)
-    if not place or (place["repository"] and not found):
+    reference = read_reference(text)
+    if not place or (place["repository"] and not reference):
         raise _invalid(text)
     if not _is_host(place["registry"]):
         fix = f"Begin with the registry, as in {_EXAMPLE}."
         raise UsageError(Problem(what=f"{text!r} does not name a registry.", fix=fix))
     if not repository:
-        if not (found and found.registry):
+        if not (reference and reference.registry):
             fix = f"Add one, as in {text}/ascend."
             raise UsageError(Problem(what=f"{text!r} does not name a repository.", fix=fix))
-        return found
+        return reference
     if place["version"]:
         fix = f"Tags come from publish.yaml: write {place['registry']}."
         raise UsageError(Problem(what=f"{text!r} has a tag or a digest.", fix=fix))
@@ -170,11 +157,11 @@ TARGET_FIELD = "{target}"
 """Stands for a target's tag in the name of a cache."""
 
 _LOCAL = "cannery"
-"""The repository of the images on the machine that has built them."""
+"""The repository of local images."""
 
 
 def tag_end(*, simulate: bool) -> str:
-    """The end of a tag: ``-sim`` for a simulated image, else nothing."""
+    """``-sim`` for a simulated image, else nothing."""
     return SIMULATED if simulate else ""
 
 
@@ -189,10 +176,7 @@ def image_name(target_id: str, *, simulate: bool) -> str:
 
 
 def cache_name(cache: str, tag: str) -> str:
-    """The name of one target's cache; ``cache`` names a repository, perhaps with a tag.
-
-    Each target has a cache of its own, because a cache replaces what its tag named before.
-    """
+    """The name of the cache of one target in ``cache``, a repository perhaps with a tag."""
     if TARGET_FIELD in cache:
         return cache.replace(TARGET_FIELD, tag)
     repository, _, named = cache.rpartition(":")

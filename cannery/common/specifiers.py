@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares version specifiers: whether two have a version in common, or one contains the other.
+"""Version specifiers: overlap and inclusion, for which PEP 440 has no algebra.
 
-PEP 440 has no algebra for this. Both questions are decided at probes: every version that a
-specifier names, and one just below and just above it, because only there can an answer change.
+Both are decided at probes: every version that a specifier names, and one just below and just above
+it, because only there can an answer change.
 """
 
 from __future__ import annotations
@@ -35,54 +35,45 @@ def exceeds(wanted: SpecifierSet, bound: SpecifierSet) -> bool:
 
 
 def parse_requirements(texts: Iterable[str]) -> Sequence[Requirement]:
-    """``texts`` as requirements; each must be one."""
+    """``texts`` as requirements."""
     return [parse_requirement(text) for text in texts]
 
 
 @cache
 def parse_requirement(text: str) -> Requirement:
-    """``text`` as a requirement. Parsing is slow, and many targets have the same requirements.
+    """``text`` as a requirement without ``===``, whose marker can be evaluated, if it has one.
 
     Raises:
-        InvalidRequirement: it is none, has ``===``, which compares texts and not versions, or a
-            marker that cannot be evaluated.
+        InvalidRequirement: it is none.
     """
-    found = Requirement(text)
+    requirement = Requirement(text)
     try:
-        if found.marker:
-            found.marker.evaluate({"extra": ""})
+        if requirement.marker:
+            requirement.marker.evaluate({"extra": ""})
     except (UndefinedComparison, UndefinedEnvironmentName, InvalidVersion) as error:
-        raise InvalidRequirement(
-            f"the marker '{found.marker}' compares nothing: {error}"
-        ) from error
-    if _compares_text(found.specifier):
+        what = f"the marker '{requirement.marker}' compares nothing: {error}"
+        raise InvalidRequirement(what) from error
+    if _compares_text(requirement.specifier):
         raise InvalidRequirement(_NO_TEXT)
-    return found
+    return requirement
 
 
 @cache
 def admits(text: str, version: str) -> bool:
-    """Whether the requirement ``text`` admits ``version``, which may be a pre-release.
-
-    Raises: as ``parse_requirement``.
-    """
+    """Whether the requirement ``text`` admits ``version``, which may be a pre-release."""
     return parse_requirement(text).specifier.contains(version, prereleases=True)
 
 
 def specifiers(text: str) -> SpecifierSet:
-    """``text`` as bounds of versions.
-
-    Raises:
-        InvalidSpecifier: it is none, or has ``===``, which compares texts and not versions.
-    """
-    found = SpecifierSet(text)
-    if _compares_text(found):
+    """``text`` as bounds without ``===``; InvalidSpecifier if it is none."""
+    bounds = SpecifierSet(text)
+    if _compares_text(bounds):
         raise InvalidSpecifier(_NO_TEXT)
-    return found
+    return bounds
 
 
-def _compares_text(found: SpecifierSet) -> bool:
-    return any(each.operator == "===" for each in found)
+def _compares_text(bounds: SpecifierSet) -> bool:
+    return any(specifier.operator == "===" for specifier in bounds)
 
 
 @cache
@@ -97,19 +88,19 @@ def _in(specifiers: SpecifierSet, version: Version) -> bool:
 
 @cache
 def _probes(first: SpecifierSet, second: SpecifierSet) -> tuple[Version, ...]:
-    found: set[tuple[int, ...]] = {(0,), (_ABOVE,)}
+    releases: set[tuple[int, ...]] = {(0,), (_ABOVE,)}
     named: set[Version] = set()
     for specifier in (*first, *second):
         version = Version(specifier.version.removesuffix(".*"))
         named.add(version)
         release = version.release
-        found |= {release, (*release, 1)}
+        releases |= {release, (*release, 1)}
         for length in range(1, len(release) + 1):
             head, last = release[: length - 1], release[length - 1]
-            found.add((*head, last + 1))
+            releases.add((*head, last + 1))
             if last:
-                found.add((*head, last - 1, _ABOVE))
-    probes = {Version(".".join(map(str, release))) for release in found}
+                releases.add((*head, last - 1, _ABOVE))
+    probes = {Version(".".join(map(str, release))) for release in releases}
     return tuple(sorted(probes | named))
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a target's operating system and of the interpreter that it installs."""
+"""Rules for a target's operating system, its interpreter, and wheels that no index serves."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
@@ -12,7 +12,6 @@ from packaging.version import InvalidVersion, Version
 
 from cannery.common.bases import Base, Python, PythonSource
 from cannery.common.errors import did_you_mean
-from cannery.common.model import Target
 from cannery.common.outside import whole_number
 from cannery.common.references import full_reference
 from cannery.common.specifiers import normal_name
@@ -28,41 +27,44 @@ _ARCHIVE = re.compile(
 
 def judge_base(subject: Subject) -> list[Finding]:
     """The bases, of the image and of the build stage, and the interpreter."""
-    target = subject.target
-    findings = [
-        finding for base in (target.base, target.build_base) for finding in _base(subject, base)
-    ]
-    unique = {(each.place, each.text): each for each in findings}
-    return [*unique.values(), *_interpreter(subject)]
+    bases = (subject.target.base, subject.target.build_base)
+    findings = [finding for base in bases for finding in _judge_one_base(subject, base)]
+    unique = {(finding.place, finding.text): finding for finding in findings}
+    return [*unique.values(), *_judge_interpreter(subject)]
 
 
-def _base(subject: Subject, base: Base) -> Iterator[Finding]:
+def _judge_one_base(subject: Subject, base: Base) -> Iterator[Finding]:
     suites = {row.suite: row for row in subject.compat.suites}
+
+    def wrong(key: str, text: str, fix: str) -> Finding:
+        rows = (suites[base.suite],) if base.suite in suites else ()
+        place: Place = ("bases", base.name, key)
+        return Finding("base", Verdict.FORBIDDEN, text, "base", place=place, rows=rows, fix=fix)
+
     row = suites.get(base.suite)
     if row is None:
         text = f"unknown suite {base.suite!r} of base {base.name}."
-        yield _wrong(base, "suite", text, fix=did_you_mean(base.suite, suites))
+        yield wrong("suite", text, did_you_mean(base.suite, suites))
         return
     if base.distribution.name != row.distribution:
         text = f"{row.suite} is a release of {row.distribution}, not of {base.distribution.name}."
-        fix = f"Write distribution: {row.distribution}, or another suite."
-        yield _wrong(base, "suite", text, row, fix=fix)
+        yield wrong("suite", text, f"Write distribution: {row.distribution}, or another suite.")
         return
-    named = full_reference(base.image)
-    distribution, tag = named.repository.rpartition("/")[2], named.tag
+    image = full_reference(base.image)
+    distribution, tag = image.repository.rpartition("/")[2], image.tag
     if distribution != row.distribution:
         text = (
             f"base {base.name} is made from image {distribution!r}, and packages of its suite "
             f"{row.suite} are installed in it with {base.distribution.package_manager}."
         )
         fix = f"Take an image of {row.distribution} {row.suite}, or a copy that is named so."
-        yield _wrong(base, "image", text, row, fix=fix)
+        yield wrong("image", text, fix)
     elif other := _other_suite(tag, row, subject.compat.suites):
         text = f"base {base.name} is image {distribution}:{tag}, which is {other}, not {row.suite}."
-        yield _wrong(base, "image", text, row, fix="Make image and suite agree.")
+        yield wrong("image", text, "Make image and suite agree.")
     if base.glibc != row.glibc:
         text = f"{row.suite} has glibc {row.glibc}, not {base.glibc}."
-        yield _wrong(base, "glibc", text, row, fix=f"Write {row.glibc}.")
+        yield wrong("glibc", text, f"Write {row.glibc}.")
 
 
 def _other_suite(tag: str, row: Suite, rows: tuple[Suite, ...]) -> str:
@@ -78,19 +80,7 @@ def _other_suite(tag: str, row: Suite, rows: tuple[Suite, ...]) -> str:
     return ""
 
 
-def _wrong(base: Base, key: str, text: str, *rows: Suite, fix: str) -> Finding:
-    return Finding(
-        component="base",
-        verdict=Verdict.FORBIDDEN,
-        text=text,
-        key="base",
-        place=("bases", base.name, key),
-        rows=rows,
-        fix=fix,
-    )
-
-
-def _interpreter(subject: Subject) -> Iterator[Finding]:
+def _judge_interpreter(subject: Subject) -> Iterator[Finding]:
     python, base = subject.target.python, subject.target.base
     place: Place = ("pythons", python.name)
     if python.source is PythonSource.BASE:
@@ -98,7 +88,10 @@ def _interpreter(subject: Subject) -> Iterator[Finding]:
         if row and row.python != python.version:
             text = f"{row.suite} has Python {row.python}, not {python.version}."
             fix = f"Write {row.python}, or take an archive with 'source: standalone'."
-            yield _python(text, (*place, "version"), fix, row)
+            place, rows = (*place, "version"), (row,)
+            yield Finding(
+                "python", Verdict.FORBIDDEN, text, "python", place=place, rows=rows, fix=fix
+            )
         return
     machine = subject.target.machine
     name = python.archives[machine].name
@@ -115,19 +108,8 @@ def _interpreter(subject: Subject) -> Iterator[Finding]:
     if wrong:
         fix = "Correct the file name, or declare the archive that is meant as another interpreter."
         text = f"{name} cannot be {python.name}: {wrong}."
-        yield _python(text, (*place, "archive", "file"), fix)
-
-
-def _python(text: str, place: Place, fix: str, *rows: Suite) -> Finding:
-    return Finding(
-        component="python",
-        verdict=Verdict.FORBIDDEN,
-        text=text,
-        key="python",
-        place=place,
-        rows=rows,
-        fix=fix,
-    )
+        place = (*place, "archive", "file")
+        yield Finding("python", Verdict.FORBIDDEN, text, "python", place=place, fix=fix)
 
 
 _SECTIONS = {
@@ -140,70 +122,57 @@ _SECTIONS = {
 }
 """Component to the section of matrix.yaml that declares its wheel."""
 
-_NAMES = {"deepspeed_plugin": "deepspeed_npu"}
-"""Component to the name of its package, where that is another one."""
-
 
 def judge_wheels(subject: Subject) -> Iterator[Finding]:
-    """One finding for each file whose own name says that it is not the wheel that is needed."""
+    """One finding for each file whose name says that it is not the wheel that is needed."""
     target = subject.target
     for component, wheel in target.vendor_wheels.items():
-        name = target.artifacts[component].name
-        if wrong := _wrong_wheel(subject, component, wheel, name):
-            yield Finding(
-                component=component,
-                verdict=Verdict.FORBIDDEN,
-                text=f"{wheel.file} cannot be the wheel of {component}: {wrong}.",
-                key=component if component in _SECTIONS else "application",
-                place=_wheel_place(subject, component, wheel),
-                fix="Correct the file name, in which {tag}, {abi} and {machine} are filled in.",
-            )
-
-
-def _wheel_place(subject: Subject, component: str, wheel: VendorWheel) -> Place:
-    if section := _SECTIONS.get(component):
-        # A plugin is declared under the version of the DeepSpeed that it is for.
-        return section, wheel.version, "file"
-    assert subject.target.application
-    return "applications", subject.target.application.name, "wheels", component, "file"
+        if wrong := _wrong_wheel(subject, component, wheel, target.artifacts[component].name):
+            text = f"{wheel.file} cannot be the wheel of {component}: {wrong}."
+            fix = "Correct the file name, in which {tag}, {abi} and {machine} are filled in."
+            if section := _SECTIONS.get(component):
+                # A plugin is declared under the version of the DeepSpeed that it is for.
+                key = component
+                place: Place = (section, wheel.version, "file")
+            else:
+                assert target.application
+                key = "application"
+                place = ("applications", target.application.name, "wheels", component, "file")
+            yield Finding(component, Verdict.FORBIDDEN, text, key, place=place, fix=fix)
 
 
 def _wrong_wheel(subject: Subject, component: str, wheel: VendorWheel, file: str) -> str:
+    """The contradiction between the name of a wheel and the target; "" for none."""
+    target = subject.target
     try:
         name, version, _, tags = parse_wheel_filename(file)
     except InvalidWheelFilename:
         return "it is not named as a wheel is, as in name-1.0-py3-none-any.whl"
-    target = subject.target
-    expected = normal_name(_NAMES.get(component, component))
-    if name != expected:
-        return f"it is a wheel of {name}"
-    if not _is_version(version, component, wheel, subject):
-        return f"it is version {version}, and {wheel.version} is declared"
-    return _wrong_tags(target, tags)
-
-
-def _wrong_tags(target: Target, tags: Collection[Tag]) -> str:
-    """What the tags of a wheel say against the target's Python, machine and glibc."""
-    if not any(_for_python(tag, target.python) for tag in tags):
-        made_for = ", ".join(sorted({f"{tag.interpreter}-{tag.abi}" for tag in tags}))
-        return f"it is for {made_for} only, and the target has another Python"
+    package = "deepspeed_npu" if component == "deepspeed_plugin" else component
     glibcs = [_glibc(tag.platform, target.machine) for tag in tags]
-    if not any(glibcs):
+    oldest = min((glibc for glibc in glibcs if glibc), default=())
+    wrong = ""
+    if name != normal_name(package):
+        wrong = f"it is a wheel of {name}"
+    elif not _is_version(version, component, wheel, subject):
+        wrong = f"it is version {version}, and {wheel.version} is declared"
+    elif not any(_for_python(tag, target.python) for tag in tags):
+        made_for = ", ".join(sorted({f"{tag.interpreter}-{tag.abi}" for tag in tags}))
+        wrong = f"it is for {made_for} only, and the target has another Python"
+    elif not oldest:
         made_for = ", ".join(sorted({tag.platform for tag in tags}))
-        return f"it is for {made_for}, and the target's machine is {target.machine}"
-    oldest = min(glibc for glibc in glibcs if glibc)
-    if oldest > tuple(map(int, re.findall(r"[0-9]+", target.base.glibc))):
+        wrong = f"it is for {made_for}, and the target's machine is {target.machine}"
+    elif oldest > tuple(map(int, re.findall(r"[0-9]+", target.base.glibc))):
         needed = ".".join(map(str, oldest))
-        return f"it needs glibc {needed}, and base {target.base.name} has {target.base.glibc}"
-    return ""
+        wrong = f"it needs glibc {needed}, and base {target.base.name} has {target.base.glibc}"
+    return wrong
 
 
 def _is_version(version: Version, component: str, wheel: VendorWheel, subject: Subject) -> bool:
     """Whether the file has the declared version, as far as the declaration is about the file."""
-    if component == "deepspeed_plugin":
-        return True
     application = subject.target.application
-    if component not in _SECTIONS and application and component != application.component:
+    other = component not in _SECTIONS and application and component != application.component
+    if component == "deepspeed_plugin" or other:
         return True
     try:
         declared = Version(wheel.version)
@@ -216,19 +185,16 @@ def _is_version(version: Version, component: str, wheel: VendorWheel, subject: S
 def _for_python(tag: Tag, python: Python) -> bool:
     digits = python.minor.replace(".", "")
     if tag.abi == "abi3":
-        number = tag.interpreter.removeprefix("cp3")
-        return whole_number(number, int(digits[1:])) is not None
+        return whole_number(tag.interpreter.removeprefix("cp3"), int(digits[1:])) is not None
     interpreters = {python.tag, f"py{digits}", "py3"}
     return tag.interpreter in interpreters and tag.abi in (python.abi, "none")
 
 
 def _glibc(platform: str, machine: str) -> tuple[int, ...] | None:
     """The oldest glibc that a wheel for ``platform`` runs with; None on another machine."""
-    if platform == "any":
-        return (0,)
     name, _, rest = platform.partition("_")
     if match := re.fullmatch(rf"manylinux_([0-9]+)_([0-9]+)_{machine}", platform):
         return int(match[1]), int(match[2])
-    if rest != machine:
-        return None
-    return (0,) if name == "linux" else OLD_PLATFORMS.get(name)
+    if platform == "any" or (rest == machine and name == "linux"):
+        return (0,)
+    return OLD_PLATFORMS.get(name) if rest == machine else None

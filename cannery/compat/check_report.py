@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of targets: a summary of several, a finding with its sources, and all as JSON.
+"""Reports of findings: a summary of targets, a finding with its sources, and JSON.
 
-docs/reference.md has the fields that programs see.
+docs/reference.md has the fields of the JSON.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cannery.common.console import fold
@@ -19,89 +19,68 @@ from cannery.compat.facts import Lifetime, Row, Source
 from cannery.compat.finding import Finding, Verdict
 
 Judged = Sequence[tuple[Target, Sequence[Finding]]]
-"""Targets, each with everything that is known of it."""
+"""Targets with their findings."""
 
 _FRESH = 45
-"""For how many days a reading of a document that changes is taken for current."""
+"""Days for which the reading of a changing document is current."""
 
 
 def summary(judged: Judged, today: str) -> list[str]:
-    """What is unverified or not judged, how many targets were checked, and disagreements.
+    """Unverified and unjudged components, the number of targets, disagreements and endings.
 
-    Before the day ``today``, as in ``2026-11-22``, some of what ends has ended.
+    ``today`` is a day as in ``2026-11-22``.
     """
-    lines = [line for each in judged for line in _unverified(*each)]
-    unknown = sum(_count(findings, Verdict.UNKNOWN) for _, findings in judged)
-    owner = "its" if len(judged) == 1 else "their"
-    known = f"all of {owner} components are known to work"
-    open_ones = sum(_count(findings, Verdict.NOT_JUDGED) for _, findings in judged)
+    verdicts = Counter(finding.verdict for _, findings in judged for finding in findings)
+    lines = []
+    for target, findings in judged:
+        if target.unverified:
+            lines.append(f"{target.id}: unverified: {target.unverified}")
+            if all(finding.verdict is not Verdict.UNKNOWN for finding in findings):
+                what = "all of its components are known by now; 'unverified' can be removed."
+                lines.append(f"{target.id}: {what}")
+    known = f"all of {'its' if len(judged) == 1 else 'their'} components are known to work"
     parts = [
-        f"{counted(number, what)} {'is' if number == 1 else 'are'} {verdict}"
-        for number, what, verdict in (
-            (unknown, "component", "unverified"),
-            (open_ones, "application", "not judged"),
+        f"{counted(number, noun)} {'is' if number == 1 else 'are'} {state}"
+        for number, noun, state in (
+            (verdicts[Verdict.UNKNOWN], "component", "unverified"),
+            (verdicts[Verdict.NOT_JUDGED], "application", "not judged"),
         )
         if number
     ]
     if parts:
         known = f"{' and '.join(parts)}, all others are known to work"
     lines.append(f"{counted(len(judged), 'target')} checked: {known}.")
-    return [*lines, *_not_judged(judged), *_disagreements(judged), *_endings(judged, today)]
-
-
-def _count(findings: Iterable[Finding], verdict: Verdict) -> int:
-    """The number of components with this verdict."""
-    return sum(finding.verdict is verdict for finding in findings)
-
-
-def _not_judged(judged: Judged) -> Iterator[str]:
-    """What is not judged, each once, with the number of targets that have it."""
-    texts = Counter(
-        finding.text
-        for _, findings in judged
-        for finding in findings
-        if finding.verdict is Verdict.NOT_JUDGED
-    )
-    for text, number in texts.items():
-        yield f"{counted(number, 'target')}: not judged: {text}"
-
-
-def _unverified(target: Target, findings: Iterable[Finding]) -> Iterator[str]:
-    if target.unverified:
-        yield f"{target.id}: unverified: {target.unverified}"
-        if not _count(findings, Verdict.UNKNOWN):
-            what = "all of its components are known by now; 'unverified' can be removed."
-            yield f"{target.id}: {what}"
-
-
-def _disagreements(judged: Judged) -> Iterator[str]:
-    """One sentence with every component that is disputed, and in how many targets."""
-    targets = Counter(
-        component
-        for _, findings in judged
-        for component in {each.component for each in findings if each.verdict is Verdict.DISPUTED}
-    )
-    if targets:
-        ranked = sorted(targets.items(), key=lambda item: (-item[1], item[0]))
-        parts = [f"{component} ({counted(number, 'target')})" for component, number in ranked]
-        yield (
-            f"Sources disagree on {enumerated(parts)}. "
+    unjudged = _targets(judged, Verdict.NOT_JUDGED, lambda finding: finding.text)
+    lines += [f"{counted(n, 'target')}: not judged: {text}" for text, n in unjudged.items()]
+    disputed = _targets(judged, Verdict.DISPUTED, lambda finding: finding.component)
+    if disputed:
+        ranked = sorted(disputed.items(), key=lambda item: (-item[1], item[0]))
+        names = [f"{component} ({counted(number, 'target')})" for component, number in ranked]
+        lines.append(
+            f"Sources disagree on {enumerated(names)}. "
             "To see what each says: python build.py explain TARGET"
         )
+    return [*lines, *_endings(judged, today)]
+
+
+def _targets(judged: Judged, verdict: Verdict, key: Callable[[Finding], str]) -> Counter[str]:
+    """``key`` of the findings with ``verdict`` to the number of targets that have it."""
+    return Counter(
+        text
+        for _, findings in judged
+        for text in dict.fromkeys(key(each) for each in findings if each.verdict is verdict)
+    )
 
 
 def _endings(judged: Judged, today: str) -> list[str]:
-    """What later releases will lack, each once, with the number of targets that have it.
-
-    What has ended is a warning, and comes last. What ends in more than a year is left out.
-    """
+    """The endings of the next year with the number of targets; those that have passed come last."""
     next_year = f"{int(today[:4]) + 1}{today[4:]}"
-    targets = Counter(
-        (any(day < today for day in _ends(finding)), finding.text)
-        for _, findings in judged
-        for finding in findings
-        if finding.verdict is Verdict.ENDING and min(_ends(finding), default="") <= next_year
-    )
+    targets: Counter[tuple[bool, str]] = Counter()
+    for _, findings in judged:
+        for finding in findings:
+            days = [row.ends for row in finding.rows if isinstance(row, Lifetime) and row.ends]
+            if finding.verdict is Verdict.ENDING and min(days, default="") <= next_year:
+                targets[any(day < today for day in days), finding.text] += 1
     return [
         f"warning: {counted(number, 'target')}: {text} This day has passed."
         if ended
@@ -110,13 +89,8 @@ def _endings(judged: Judged, today: str) -> list[str]:
     ]
 
 
-def _ends(finding: Finding) -> list[str]:
-    """The days on which what ``finding`` is about is no longer maintained."""
-    return [row.ends for row in finding.rows if isinstance(row, Lifetime) and row.ends]
-
-
 def require_read(sources: Iterable[Source], today: str) -> None:
-    """Require that each document was read by ``today``, a day of UTC; one day is left for zones."""
+    """Refuse documents read after ``today``, a day of UTC; one day is left for time zones."""
     fix = "Enter the day on which it was read, or correct this machine's clock."
     wrong = [
         Problem(what=f"'read' is {each.read}, and today is {today}.", fix=fix, where=each.read_at)
@@ -128,7 +102,7 @@ def require_read(sources: Iterable[Source], today: str) -> None:
 
 
 def outdated(sources: Iterable[Source], today: str) -> list[str]:
-    """A warning for each document that changes and was read too long before ``today``."""
+    """A warning for each changing document whose last reading is too old."""
     newest: dict[str, Source] = {}
     for each in sources:
         if each.read and each.read >= newest.get(each.document, each).read:
@@ -143,10 +117,7 @@ def outdated(sources: Iterable[Source], today: str) -> list[str]:
 
 
 def explanation(target: Target, findings: Iterable[Finding], width: int, *, verbose: bool) -> str:
-    """What is known of ``target``, with the sources, in lines of about ``width``.
-
-    Only if ``verbose``, with all that each row and its sources say.
-    """
+    """The findings about ``target`` with their sources; whole rows if ``verbose``."""
     lines = [f"{target.id}: {target.summary}"]
     if target.unverified:
         lines.append(f"  UNVERIFIED: {target.unverified}")
@@ -166,25 +137,14 @@ def explained(finding: Finding, width: int, *, verbose: bool = True) -> list[str
     lines = fold([f"  {finding.component}{mark}: {finding.text}"], width)
     for label, rows in (("by", finding.rows), ("against", finding.against)):
         for row in rows:
-            said = [*_row(label, row)]
-            lines += fold(said if verbose else said[: 2 if finding.against else 1], width)
+            row_lines = [f"      {label:<9}{row.cited}", f"{'':15}{row.says}"]
+            for source in row.sources:
+                known = " - ".join(filter(None, [_url(source), source.about]))
+                kind = f"{source.kind}, rank {source.rank}"
+                row_lines.append(f"{'':15}{kind}: {known}" if known else f"{'':15}{kind}")
+            row_lines += [f"      {'note':<9}{row.note}"] if row.note else []
+            lines += fold(row_lines if verbose else row_lines[: 2 if finding.against else 1], width)
     return lines
-
-
-def _row(label: str, row: Row) -> Iterator[str]:
-    yield f"      {label:<9}{row.cited}"
-    yield f"{'':15}{row.says}"
-    for source in row.sources:
-        yield f"{'':15}{_about(source)}"
-    if row.note:
-        yield f"      {'note':<9}{row.note}"
-
-
-def _about(source: Source) -> str:
-    """What kind of source it is, where to open it, and what else is known of it."""
-    kind = f"{source.kind}, rank {source.rank}"
-    known = " - ".join(filter(None, [_url(source), source.about]))
-    return f"{kind}: {known}" if known else kind
 
 
 def _url(source: Source) -> str:
@@ -203,7 +163,17 @@ def to_json(judged: Judged, problems: Iterable[Problem] = ()) -> str:
         }
         for target, findings in judged
     ]
-    return json_text({"targets": targets, "problems": [_problem(each) for each in problems]})
+    wrong = [
+        {
+            "what": problem.what,
+            "fix": problem.fix,
+            "file": problem.where.file if problem.where else "",
+            "line": problem.where.line if problem.where else 0,
+            "column": problem.where.column if problem.where else 0,
+        }
+        for problem in problems
+    ]
+    return json_text({"targets": targets, "problems": wrong})
 
 
 def finding_document(finding: Finding) -> dict[str, Any]:
@@ -230,14 +200,3 @@ def _row_document(row: Row) -> dict[str, Any]:
         for source in row.sources
     ]
     return {"line": row.line, "says": row.says, "note": row.note, "sources": sources}
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    where = problem.where
-    return {
-        "what": problem.what,
-        "fix": problem.fix,
-        "file": where.file if where else "",
-        "line": where.line if where else 0,
-        "column": where.column if where else 0,
-    }

@@ -31,26 +31,7 @@ from cannery.common.models import (
     parse_yaml,
     raise_mistakes,
 )
-from cannery.compat.values import (
-    Address,
-    App,
-    Bounds,
-    Cann,
-    CannBounds,
-    Chips,
-    Date,
-    Day,
-    FileNames,
-    Glibc,
-    Machine,
-    Names,
-    PackageVersion,
-    Pythons,
-    Rank,
-    Triton,
-    Wheel,
-    WheelVersion,
-)
+from cannery.compat import values
 
 LIFETIMES = {
     "cann": "CANN",
@@ -83,14 +64,14 @@ class Source(Model):
     """
 
     name: SkipJsonSchema[str] = Field(default="", alias=":name")  # the key, which :name cannot be
-    rank: Rank
+    rank: values.Rank
     kind: Kind
-    date: Date
+    date: values.Date
     cite: str
     about: str = ""
-    address: Address = ""
+    address: values.Address = ""
     state_of: str = ""
-    read: Day = ""
+    read: values.Day = ""
 
     @property
     def read_at(self) -> Span | None:
@@ -119,7 +100,7 @@ def _cite(names: tuple[str, ...], info: ValidationInfo) -> tuple[Source, ...]:
     return tuple(sorted((sources[name] for name in names if sources), key=lambda s: s.rank))
 
 
-Cited = Annotated[tuple[Source, ...], Parsed(_cite, of=Names, info=True)]
+Cited = Annotated[tuple[Source, ...], Parsed(_cite, of=values.Names, info=True)]
 
 
 class Row(Model):
@@ -128,9 +109,7 @@ class Row(Model):
     Two rows are never the same row, even if they say the same.
     """
 
-    sources: Annotated[tuple[Source, ...], Parsed(_cite, of=Names, info=True)] = Field(
-        alias="source"
-    )
+    sources: Cited = Field(alias="source")
     note: str = ""
 
     def __eq__(self, other: object) -> bool:
@@ -176,17 +155,17 @@ class When(Model):
     under ``glibc_below``, and so on. One that is None, False or empty always holds.
     """
 
-    cann: CannBounds | None = None
-    torch: Bounds | None = None
-    torch_npu: Bounds | None = None
-    requirement: Wheel | None = Field(default=None, alias="with")
-    without: Wheel | None = None
-    glibc_below: Glibc = ()
-    machine: Machine = ""
+    cann: values.CannBounds | None = None
+    torch: values.Bounds | None = None
+    torch_npu: values.Bounds | None = None
+    requirement: values.Wheel | None = Field(default=None, alias="with")
+    without: values.Wheel | None = None
+    glibc_below: values.Glibc = ()
+    machine: values.Machine = ""
     without_compiler: bool = Field(default=False, alias="runtime")
     usual_index: bool = False
-    pythons: Pythons = ()
-    chips: Chips = ()
+    pythons: values.Pythons = ()
+    chips: values.Chips = ()
 
 
 class Pairing(Row):
@@ -196,18 +175,18 @@ class Pairing(Row):
     last source has wheels; both may be empty.
     """
 
-    torch: WheelVersion
-    torch_npu: WheelVersion = ""
-    cann: Cann
-    pythons: Pythons = ()
-    wheels_pythons: Pythons = ()
+    torch: values.WheelVersion
+    torch_npu: values.WheelVersion = ""
+    cann: values.Cann
+    pythons: values.Pythons = ()
+    wheels_pythons: values.Pythons = ()
     branch: str = ""
     beta: bool = False
     driver: str = ""
     deepspeed: str = ""
     apex: str = ""
-    app: App = ""
-    triton_ascend: Triton = ""
+    app: values.App = ""
+    triton_ascend: values.Triton = ""
 
     def statements(self) -> Iterable[tuple[Source, tuple[str, ...]]]:
         """Each source that names Pythons, with the Pythons that it names."""
@@ -221,7 +200,7 @@ class Pairing(Row):
 class Compatible(Row):
     """A torch_npu that its maker pairs with one CANN in the range goes on every other one, too."""
 
-    cann: CannBounds
+    cann: values.CannBounds
 
 
 class Suite(Row):
@@ -244,7 +223,7 @@ class Driver(Row):
     each "" where the source does not say.
     """
 
-    cann: Cann
+    cann: values.Cann
     minimum: str
     maximum: str = ""
     paired: str = ""
@@ -259,8 +238,8 @@ class CxxAbi(Row, When):
 class Release(Row):
     """The chips that kernels were seen for, and whether NNAL was seen."""
 
-    cann: Cann
-    chips: Chips = ()
+    cann: values.Cann
+    chips: values.Chips = ()
     nnal: bool = False
 
 
@@ -268,23 +247,23 @@ class OnToolkit(Row):
     """The toolkits that kernels or NNAL of some versions go on; none: only the same version."""
 
     component: Literal["kernels", "nnal"]
-    version: CannBounds
-    toolkits: tuple[Cann, ...] = ()
+    version: values.CannBounds
+    toolkits: tuple[values.Cann, ...] = ()
 
 
 class FileName(Row):
     """How the vendor names a file; it may hold {version}, {chip} and {machine}."""
 
     component: Literal["toolkit", "kernels", "nnal"]
-    cann: CannBounds
-    chips: Chips = ()
-    file: FileNames
+    cann: values.CannBounds
+    chips: values.Chips = ()
+    file: values.FileNames
 
 
 class LayoutRow(Row):
     """The name that matrix.yaml has for where a release installs itself."""
 
-    cann: CannBounds
+    cann: values.CannBounds
     layout: str
 
 
@@ -295,9 +274,9 @@ class DeepSpeed(Row):
     the version for them.
     """
 
-    version: Bounds
-    torch: Bounds | None = None
-    pythons: Pythons = ()
+    version: values.Bounds
+    torch: values.Bounds | None = None
+    pythons: values.Pythons = ()
     plugin: str = ""
     refused: str = ""
     advised: bool = False
@@ -314,8 +293,8 @@ class Apex(Row):
     """The Pythons and torches that a source builds a version of apex for."""
 
     version: str
-    pythons: Pythons
-    torch: Bounds
+    pythons: values.Pythons
+    torch: values.Bounds
 
 
 class Package(Row, When):
@@ -325,9 +304,9 @@ class Package(Row, When):
     """
 
     package: str
-    bound: Bounds | None = None
-    pin: Bounds | None = None
-    seen: Bounds | None = None
+    bound: values.Bounds | None = None
+    pin: values.Bounds | None = None
+    seen: values.Bounds | None = None
     refused: str = ""
     required: bool = False
     instead: str = ""
@@ -346,33 +325,33 @@ class ApplicationRow(Row):
     A row with a CANN is an environment that was seen; one of its maker without is its metadata.
     """
 
-    application: Wheel
-    torch: Bounds | None = None
-    cann: CannBounds | None = None
-    pythons: Pythons = ()
+    application: values.Wheel
+    torch: values.Bounds | None = None
+    cann: values.CannBounds | None = None
+    pythons: values.Pythons = ()
 
 
 class MindSpore(Row):
     """A MindSpore, its CANN, and the Pythons that the source names; none: it names no Python."""
 
-    version: WheelVersion
-    cann: Cann
-    pythons: Pythons = ()
+    version: values.WheelVersion
+    cann: values.Cann
+    pythons: values.Pythons = ()
 
 
 class KnownBad(Row, When):
     """A combination that fails, and why."""
 
-    python_below: PackageVersion = ""
+    python_below: values.PackageVersion = ""
     why: str
 
 
 class Ending(Row):
     """Something in some CANN releases that a later one will not have; ``date``: from when on."""
 
-    cann: CannBounds
+    cann: values.CannBounds
     what: str
-    date: Date
+    date: values.Date
 
 
 class Lifetime(Row):
@@ -380,8 +359,8 @@ class Lifetime(Row):
 
     component: Annotated[str, OneOf(LIFETIMES)]
     version: str
-    released: Day = ""
-    ends: Day = ""
+    released: values.Day = ""
+    ends: values.Day = ""
 
     @model_validator(mode="after")
     def _is_of_a_release(self) -> Self:
@@ -397,7 +376,7 @@ class Rejected(Row):
     torch_npu: str
     cann: str
     why: str
-    pythons: Pythons = ()
+    pythons: values.Pythons = ()
     branch: str = ""
 
 
@@ -428,12 +407,12 @@ def _flat(value: Any) -> str:
 
 
 def _named(
-    values: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
+    written: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
 ) -> dict[str, Source]:
     """Sources that know their names; rows find them in ``info.context``."""
     context = info.context if info.context is not None else {}
-    context |= {"names": [*values] if isinstance(values, dict) else [], "cited": set()}
-    read: dict[str, Source] = handler(values)
+    context |= {"names": [*written] if isinstance(written, dict) else [], "cited": set()}
+    read: dict[str, Source] = handler(written)
     raise_mistakes(
         ((name, "state_of"), f"there is no source {each.state_of!r}.", hint)
         for name, each in read.items()

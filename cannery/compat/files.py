@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
+from packaging.version import Version
 from pydantic import model_validator
 
 from cannery.common.cann_version import CannVersion
@@ -18,20 +19,14 @@ _MACHINES = {"linux/arm64": "aarch64", "linux/amd64": "x86_64"}
 
 
 def judged_as(release: CannRelease) -> CannVersion:
-    """The release that rows are looked up for: for an interim build the nearest public one.
-
-    Raises:
-        ValueError: its version is not a CANN version.
-    """
+    """The public release that rows are looked up for; ValueError for an invalid version."""
     return CannVersion.parse(release.nearest_public if release.interim else release.version)
 
 
 def file_row(compat: Compat, component: str, cann: CannVersion, chip: str) -> FileName | None:
     """The row with Huawei's name for the file of ``component``, if there is one."""
-    for row in compat.files:
-        if row.component == component and cann in row.cann and chip in (row.chips or (chip,)):
-            return row
-    return None
+    rows = (row for row in compat.files if row.component == component and cann in row.cann)
+    return next((row for row in rows if chip in (row.chips or (chip,))), None)
 
 
 def name_in(row: FileName, version: str, chip: str, machine: str) -> str:
@@ -119,4 +114,4 @@ def load_archives(path: Path = ARCHIVES) -> list[Archive]:
     read = read_yaml(_Archives, path)
     cited = {key: f"{each.name}, {each.date}" for key, each in read.sources.items()}
     archives = [each.model_copy(update={"source": cited[each.source]}) for each in read.archives]
-    return sorted(archives, key=lambda each: [int(part) for part in each.version.split(".")])[::-1]
+    return sorted(archives, key=lambda archive: Version(archive.version), reverse=True)

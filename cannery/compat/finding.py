@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rules say of one component of a target."""
+"""Findings, the statements of rules about components of a target; and lifetimes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from typing import TypeVar
 
@@ -36,17 +36,16 @@ Place = tuple[str | int, ...]
 """Keys, and numbers of list items, from the top of matrix.yaml down to a value."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Finding:
     """One statement about one component of a target.
 
     Attributes:
         text: a sentence. Targets with the same mistake for the same reason have the same sentence.
         key: the target's key in matrix.yaml that it is about.
-        place: where the cause is, if a definition that targets share is the cause.
-        rows: what it rests on, best source first.
+        place: the cause in matrix.yaml, if it is a definition that targets share.
+        rows: the rows for it, best source first.
         against: the rows that say something else.
-        fix: what to do about it.
         pairs: whether another torch, torch_npu, CANN or Python would be the remedy.
     """
 
@@ -54,6 +53,7 @@ class Finding:
     verdict: Verdict
     text: str
     key: str
+    _: KW_ONLY
     place: Place = ()
     rows: tuple[Row, ...] = ()
     against: tuple[Row, ...] = ()
@@ -63,7 +63,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A target with its versions parsed, and all that is known."""
+    """A target with its parsed versions, and the known rows."""
 
     target: Target
     compat: Compat
@@ -76,21 +76,16 @@ class Subject:
 
     @property
     def cann_name(self) -> str:
-        """The toolkit's release as messages name it, with the one that it is judged as."""
+        """The toolkit's release in messages."""
         return self.name_of(self.target.cann)
 
     def is_cann(self, version: CannVersion) -> bool:
         """Whether a row for ``version`` holds for this target's toolkit."""
         return version in (self.cann, self.judged_as)
 
-    def is_release(self, version: CannVersion, release: CannRelease) -> bool:
-        """Whether a row for ``version`` holds for ``release``."""
-        return version in (CannVersion.parse(release.version), judged_as(release))
-
     def name_of(self, release: CannRelease) -> str:
-        """``release`` as messages name it, with the one that it is judged as."""
-        name = f"CANN {release.version}"
-        public = judged_as(release)
+        """``release`` in messages, with the release that it is judged as."""
+        name, public = f"CANN {release.version}", judged_as(release)
         if public == CannVersion.parse(release.version):
             return name
         return f"{name} (interim, judged as {public})"
@@ -109,22 +104,19 @@ UNKNOWN = "unknown"
 
 
 def lifetimes_of(target: Target, compat: Compat) -> dict[str, Lifetime | None]:
-    """Key of a target (cann, torch_npu, python, base) to what is known of its release, or None.
+    """Key of a target (cann, torch_npu, python, base) to the lifetime of its release, or None.
 
     An interim build of CANN has the lifetime of the nearest public release.
     """
     cann = target.cann.nearest_public if target.cann.interim else target.cann.version
-    wanted = {
+    releases = {
         "cann": ("cann", cann),
         "torch_npu": ("torch_npu", target.torch if target.torch_npu else ""),
         "python": ("python", target.python.minor),
         "base": (target.base.distribution.name, target.base.suite),
     }
-    return {
-        key: next(iter(_lifetime_rows(compat, component, version)), None)
-        for key, (component, version) in wanted.items()
-        if version
-    }
+    known = {(row.component, row.version): row for row in best_first(compat.lifetimes)[::-1]}
+    return {key: known.get(release) for key, release in releases.items() if release[1]}
 
 
 def end_of_life(lifetime: Lifetime | None) -> str:
@@ -133,36 +125,24 @@ def end_of_life(lifetime: Lifetime | None) -> str:
 
 
 def judge_lifetimes(subject: Subject) -> Iterator[Finding]:
-    """What sources say of releases and ends of maintenance. Nothing is refused."""
-    for key, lifetime in lifetimes_of(subject.target, subject.compat).items():
-        if lifetime is None or not (lifetime.ends or lifetime.released):
+    """Releases and ends of maintenance. Nothing is refused."""
+    for key, row in lifetimes_of(subject.target, subject.compat).items():
+        if row is None or not (row.ends or row.released):
             continue
-        name = f"{LIFETIMES[lifetime.component]} {lifetime.version}"
-        if not lifetime.ends:
-            text = f"{name} is of {lifetime.released}; no source says until when it is maintained."
+        name = f"{LIFETIMES[row.component]} {row.version}"
+        text = f"Maintenance of {name}: until {row.ends}."
+        if not row.ends:
+            text = f"{name} is of {row.released}; no source says until when it is maintained."
         elif key == "python" and subject.target.python.source is PythonSource.BASE:
             text = (
                 f"Maintenance of {name} by its makers; the base's distribution maintains its own "
-                f"build: until {lifetime.ends}."
+                f"build: until {row.ends}."
             )
-        else:
-            text = f"Maintenance of {name}: until {lifetime.ends}."
-        yield Finding(
-            component="maintenance",
-            verdict=Verdict.ENDING if lifetime.ends else Verdict.ALLOWED,
-            text=text,
-            key=key,
-            rows=(lifetime,),
-        )
+        verdict = Verdict.ENDING if row.ends else Verdict.ALLOWED
+        yield Finding("maintenance", verdict, text, key, rows=(row,))
 
 
 def has_ended(finding: Finding, today: str) -> bool:
     """Whether ``finding`` is about a maintenance that ended before the day ``today``."""
     rows = [row for row in finding.rows if isinstance(row, Lifetime)]
     return any(row.ends < today for row in rows if row.ends)
-
-
-def _lifetime_rows(compat: Compat, component: str, version: str) -> tuple[Lifetime, ...]:
-    return best_first(
-        [row for row in compat.lifetimes if (row.component, row.version) == (component, version)]
-    )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the known combinations that differ least from one that is not known."""
+"""The known combinations that differ least from one that is not known."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from packaging.version import InvalidVersion, Version
 
@@ -26,10 +26,14 @@ class Combination:
     cann: CannVersion
     row: Pairing
 
+    def value(self, key: str) -> str:
+        """The text of the field ``key``."""
+        return str(getattr(self, key))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Suggestion:
-    """What to change, in the order of ``_ORDER``, to arrive at a known combination."""
+    """The changes, in the order of ``_ORDER``, that lead to a known combination."""
 
     changes: tuple[tuple[str, str], ...]
     combination: Combination
@@ -44,8 +48,8 @@ class Suggestion:
 def combinations(compat: Compat, chip: str, *, previews: bool = False) -> list[Combination]:
     """Every combination that is known, with kernels for ``chip``; best and newest rows first.
 
-    Betas, and versions that no index serves (dev builds and those with a +local part), are known,
-    but never what anybody should be sent to; nor are CANN's previews, unless ``previews`` is set.
+    Betas, and versions that no index serves (dev builds and those with a +local part), are not
+    suggested; nor are CANN's previews, unless ``previews`` is set.
     """
     with_kernels = {row.cann for row in compat.releases if chip in row.chips}
     return [
@@ -70,67 +74,51 @@ def nearest(target: Target, compat: Compat, *, limit: int = 3) -> list[Suggestio
     The order is: fewer changes; then changes that cost less (``_ORDER``); then versions that are
     fewer steps away; then the better source; then the order of compat.yaml.
     """
-    own = {
+    current = {
         "python": target.python.minor,
         "torch": target.torch,
         "torch_npu": target.torch_npu,
         "cann": target.cann.nearest_public if target.cann.interim else target.cann.version,
     }
     known = combinations(compat, target.chip)
-    places = {key: _places(key, known, own[key]) for key in _ORDER}
-    ranked = []
-    for line, each in enumerate(known):
-        values = _values(each)
-        changed = tuple(key for key in _ORDER if _differ(key, values[key], own[key]))
-        distance = tuple(abs(places[key][values[key]] - places[key][own[key]]) for key in changed)
+    places = {}
+    for key in _ORDER:
+        texts = {combination.value(key) for combination in known} | {current[key]}
+        ranked = sorted(texts, key=partial(_version_key, key))
+        places[key] = {text: place for place, text in enumerate(ranked)}
+    candidates = []
+    for line, combination in enumerate(known):
+        changed = tuple(key for key in _ORDER if _differ(key, combination.value(key), current[key]))
+        steps = tuple(
+            abs(places[key][combination.value(key)] - places[key][current[key]]) for key in changed
+        )
         cost = tuple(_ORDER.index(key) for key in changed)
-        ranked.append(((len(changed), cost, distance, each.row.rank, line), changed, each))
-    ranked.sort(key=lambda entry: entry[0])
-    found: dict[tuple[str, ...], Suggestion] = {}
-    for _, changed, each in ranked:
-        changes = tuple((key, _values(each)[key]) for key in changed)
-        found.setdefault(changed, Suggestion(changes=changes, combination=each))
-    found.pop((), None)
-    return [*found.values()][:limit]
+        order = (len(changed), cost, steps, combination.row.rank, line)
+        candidates.append((order, changed, combination))
+    suggestions: dict[tuple[str, ...], Suggestion] = {}
+    for _, changed, combination in sorted(candidates, key=lambda candidate: candidate[0]):
+        changes = tuple((key, combination.value(key)) for key in changed)
+        suggestion = Suggestion(changes=changes, combination=combination)
+        suggestions.setdefault(changed, suggestion)
+    suggestions.pop((), None)
+    return [*suggestions.values()][:limit]
 
 
-def _values(each: Combination) -> dict[str, str]:
-    return {
-        "python": each.python,
-        "torch": each.torch,
-        "torch_npu": each.torch_npu,
-        "cann": str(each.cann),
-    }
-
-
-def _places(key: str, known: list[Combination], own: str) -> dict[str, int]:
-    """Every value of ``key`` to its place among the known ones, in the order of versions."""
-    texts = {_values(each)[key] for each in known} | {own}
-    return {text: place for place, text in enumerate(sorted(texts, key=_order(key)))}
-
-
-def _order(key: str) -> Callable[[str], tuple[int, ...]]:
+def _version_key(key: str, text: str) -> tuple[int, ...]:
     """The sort key for versions of ``key``; texts that are not versions come first."""
-
-    def cann(text: str) -> tuple[int, ...]:
-        try:
+    try:
+        if key == "cann":
             return CannVersion.parse(text).key
-        except ValueError:
-            return ()
-
-    def package(text: str) -> tuple[int, ...]:
-        try:
-            version = Version(text)
-        except InvalidVersion:
-            return ()
-        return (*version.release, -1 if version.pre else version.post or 0)
-
-    return cann if key == "cann" else package
+        version = Version(text)
+    except (ValueError, InvalidVersion):
+        return ()
+    return (*version.release, -1 if version.pre else version.post or 0)
 
 
 def _differ(key: str, first: str, second: str) -> bool:
     # 8.0.RC2.beta1 is 8.0.RC2.
-    return first != second and (key != "cann" or _order(key)(first) != _order(key)(second))
+    equal = key == "cann" and _version_key(key, first) == _version_key(key, second)
+    return first != second and not equal
 
 
 def pinned_beside(package: str, torch: str, compat: Compat) -> str:
@@ -138,5 +126,5 @@ def pinned_beside(package: str, torch: str, compat: Compat) -> str:
     for row in compat.packages:
         pinned = row.torch is not None and row.torch.contains(torch)
         if row.package == package and row.pin is not None and pinned:
-            return next((each.version for each in row.pin if each.operator == "=="), "")
+            return next((pin.version for pin in row.pin if pin.operator == "=="), "")
     return ""

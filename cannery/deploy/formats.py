@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cannery.deploy.clusters import comment, dump, kubernetes_text, volcano_text
+from cannery.deploy.clusters import kubernetes_text, literal, volcano_text, yaml_text
 from cannery.deploy.run_spec import RunSpec, shell_text, tmpfs_option
-from cannery.deploy.workload import IDLE, RUNTIMES, Workload, run_spec
+from cannery.deploy.workload import IDLE, Workload, run_spec
 
 
 def compose_text(workload: Workload) -> str:
@@ -23,7 +23,7 @@ def compose_text(workload: Workload) -> str:
     ]
     if not workload.simulate_host:
         head.append("In the container the cards are numbered from 0, whatever their numbers here.")
-    return comment(*head) + dump([{"services": {workload.service: _service(workload)}}])
+    return yaml_text(head, [{"services": {workload.service: _service(workload)}}])
 
 
 def _service(workload: Workload) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def _service(workload: Workload) -> dict[str, Any]:
     service: dict[str, Any] = {
         "image": workload.image,
         "platform": workload.target.platform,
-        "command": [_literal(word) for word in workload.command or IDLE],
+        "command": [literal(word) for word in workload.command or IDLE],
         "init": True,
         "shm_size": spec.shm_size,
     }
@@ -49,7 +49,7 @@ def _service(workload: Workload) -> dict[str, Any]:
     if spec.runtime:
         service["runtime"] = spec.runtime
     if spec.environment:
-        service["environment"] = {k: _literal(v) for k, v in spec.environment.items()}
+        service["environment"] = {k: literal(v) for k, v in spec.environment.items()}
     if spec.devices:
         service["devices"] = [f"{device}:{device}" for device in spec.devices]
     service["volumes"] = [
@@ -62,28 +62,17 @@ def _service(workload: Workload) -> dict[str, Any]:
 
 
 def _bind(source: str, where: str, *, driver: bool) -> dict[str, Any]:
-    bind: dict[str, Any] = {"type": "bind", "source": _literal(source), "target": _literal(where)}
+    bind: dict[str, Any] = {"type": "bind", "source": literal(source), "target": literal(where)}
     if driver:
         return bind | {"read_only": True, "bind": {"create_host_path": False}}
     return bind | {"bind": {"create_host_path": True}}
 
 
-def _literal(value: str) -> str:
-    """``value`` escaped, because Compose replaces ``$NAME``."""
-    return value.replace("$", "$$")
-
-
-__all__ = ["FORMATS", "RUNTIMES", "Workload", "run_spec", "shell", "text"]
-
-
 def shell(workload: Workload, devices: RunSpec | None = None) -> str:
-    """``docker run`` for a shell; ``devices`` are those of the host, if they are known.
-
-    Without a command the image's own is a shell, which ends at once without a terminal.
-    """
+    """``docker run`` for a shell; ``devices`` are those of the host, if they are known."""
     spec = run_spec(workload, devices)
     argv = spec.docker_argv(workload.image, workload.target.platform, workload.command)
-    if not workload.command:
+    if not workload.command:  # the image's is a shell, which ends at once without a terminal
         argv[2:2] = ["--interactive", "--tty"]
     return shell_text(argv) + "\n"
 
@@ -99,10 +88,6 @@ FORMATS = tuple(_WRITERS)
 
 
 def text(format: str, workload: Workload) -> str:  # noqa: A002 - as the command line calls it
-    """How to run ``workload``, in one of FORMATS. Ends with a newline.
-
-    Raises:
-        UsageError: with all problems of the workload.
-    """
+    """``workload`` in one of FORMATS; UsageError with all its problems."""
     workload.check(format)
     return _WRITERS[format](workload)

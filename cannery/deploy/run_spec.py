@@ -53,10 +53,8 @@ class RunSpec:
     """The options of ``docker run``.
 
     ``mounts`` (read only) and ``volumes`` map paths of the host to paths of the container; docker
-    creates missing folders of ``volumes``. ``ports`` are the same on the host and in the container.
-    ``user`` is a UID, or a UID and a GID with a colon; ``tmpfs`` are folders in memory,
-    and ``folder`` is the working directory.
-    ``unprivileged`` leaves no way for a process to gain rights that its user does not have.
+    creates missing folders of ``volumes``. ``user`` is a UID, or a UID and a GID with a colon;
+    ``folder`` is the working directory. ``unprivileged`` drops all capabilities.
     """
 
     kind: DeviceKind
@@ -88,36 +86,28 @@ class RunSpec:
     def docker_argv(self, image: str, platform: str, command: Iterable[str]) -> list[str]:
         """The ``docker run`` command."""
         argv = ["docker", "run", "--rm", "--platform", platform, "--shm-size", self.shm_size]
-        if self.runtime:
-            argv += ["--runtime", self.runtime]
-        if self.user:
-            argv += ["--user", self.user]
+        argv += ["--runtime", self.runtime] if self.runtime else []
+        argv += ["--user", self.user] if self.user else []
         if self.unprivileged:
             argv += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
-        if self.read_only:
-            argv += ["--read-only"]
-        for path in self.tmpfs:
-            argv += ["--tmpfs", tmpfs_option(path)]
-        if self.folder:
-            argv += ["--workdir", self.folder]
-        for device in self.devices:
-            argv += ["--device", device]
-        for source, where in self.mounts.items():
-            argv += ["--mount", _mount(source, where)]
-        for source, where in self.volumes.items():
-            argv += ["--volume", f"{source}:{where}"]
-        for port in self.ports:
-            argv += ["--publish", f"{port}:{port}"]
-        for name, value in self.environment.items():
-            argv += ["--env", f"{name}={value}"]
+        argv += ["--read-only"] if self.read_only else []
+        repeated = {
+            "--tmpfs": map(tmpfs_option, self.tmpfs),
+            "--workdir": [self.folder] if self.folder else [],
+            "--device": self.devices,
+            "--mount": (_mount(source, where) for source, where in self.mounts.items()),
+            "--volume": (f"{source}:{where}" for source, where in self.volumes.items()),
+            "--publish": (f"{port}:{port}" for port in self.ports),
+            "--env": (f"{name}={value}" for name, value in self.environment.items()),
+        }
+        argv += [
+            word for option, values in repeated.items() for v in values for word in (option, v)
+        ]
         return [*argv, image, *command]
 
 
 def tmpfs_option(path: str) -> str:
-    """The option that puts a folder in memory at ``path``, from which programs can be loaded.
-
-    By default docker forbids that, and operators that are compiled on first use are in it.
-    """
+    """A folder in memory at ``path`` with programs, such as operators compiled on first use."""
     return f"{path}:exec"
 
 
@@ -135,10 +125,7 @@ def no_device() -> RunSpec:
 
 
 def simulated_device(host: Path, cards: int = 0) -> RunSpec:
-    """A container with the simulated host tree ``host`` and its first ``cards`` cards.
-
-    0 means all cards.
-    """
+    """A container with the simulated host tree ``host`` and its first ``cards`` cards; 0 is all."""
     visible = {VISIBLE_TO_CANN: ",".join(map(str, range(cards)))}
     return RunSpec(
         kind=DeviceKind.SIMULATED,
@@ -171,10 +158,8 @@ def ascend_runtime(cards: Sequence[int]) -> RunSpec:
 
 def cards_of(root: Path = Path("/")) -> tuple[int, ...]:
     """The numbers of this host's cards, in ascending order."""
-    found = (
-        re.fullmatch(r"davinci([0-9]+)", path.name) for path in (root / "dev").glob("davinci*")
-    )
-    return tuple(sorted(int(match[1]) for match in found if match))
+    numbers = (path.name.removeprefix("davinci") for path in (root / "dev").glob("davinci*"))
+    return tuple(sorted(int(number) for number in numbers if re.fullmatch("[0-9]+", number)))
 
 
 def npu_device(root: Path = Path("/")) -> RunSpec | None:

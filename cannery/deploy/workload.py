@@ -28,10 +28,10 @@ from cannery.deploy.run_spec import (
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """``resource`` is the name that the device plugin uses, ``ring`` is for ring-controller.atlas.
+    """``resource`` is the device plugin's name, ``ring`` is for ring-controller.atlas.
 
-    ``hosts`` maps the number of cards of each kind of host, the usual one first, to the value of
-    the node label accelerator-type, which is empty if the sources have none.
+    ``hosts`` maps the number of cards of a kind of host, the usual one first, to the node label
+    accelerator-type; empty if the sources have none.
     """
 
     resource: str
@@ -40,7 +40,6 @@ class Chip:
 
     @property
     def cards(self) -> int:
-        """The number of cards of the largest host."""
         return max(self.hosts)
 
     def accelerator(self, cards: int) -> str:
@@ -70,17 +69,8 @@ CHIPS: Mapping[str, Chip] = {
 }
 
 
-def chip_named(name: str) -> Chip:
-    """The chip that a target calls ``name``."""
-    if name not in CHIPS:
-        known = ", ".join(CHIPS)
-        what = f"the cards of chip {name} are unknown; cannery/deploy/workload.py has {known}."
-        raise UsageError(Problem(what=what, fix="Add the chip to that file."))
-    return CHIPS[name]
-
-
 RUNTIMES = ("devices", "ascend")
-"""How docker, or a node, hands over cards: each device by name, or ascend-docker-runtime does."""
+"""Cards of a container: its devices by name, or those of ascend-docker-runtime."""
 
 MAX_CARDS = 999
 MAX_NODES = 999
@@ -132,8 +122,12 @@ class Workload:
 
     @property
     def chip(self) -> Chip:
-        """The target's chip, with its names in clusters."""
-        return chip_named(self.target.chip)
+        name = self.target.chip
+        if name not in CHIPS:
+            known = ", ".join(CHIPS)
+            what = f"the cards of chip {name} are unknown; cannery/deploy/workload.py has {known}."
+            raise UsageError(Problem(what=what, fix="Add the chip to that file."))
+        return CHIPS[name]
 
     @property
     def ascend(self) -> bool:
@@ -148,24 +142,21 @@ class Workload:
 
     @property
     def title(self) -> str:
-        """The target's summary in one line."""
         return " ".join(self.target.summary.split())
 
     @property
     def service(self) -> str:
-        """The name of the service: the application's, if there is one."""
         return self.target.application.component if self.target.application else "ascend"
 
     @property
     def ports(self) -> tuple[str, ...]:
-        """The ports on which the application listens."""
         return self.target.application.ports if self.target.application else ()
 
     @property
     def volumes(self) -> Mapping[str, str]:
         """Folders of the host to the application's folders, less those in ``mounts``."""
-        own = self.target.application.volumes if self.target.application else {}
-        return {s: where for s, where in own.items() if _normal(where) not in self._mounted}
+        volumes = self.target.application.volumes if self.target.application else {}
+        return {s: where for s, where in volumes.items() if _normal(where) not in self._mounted}
 
     @property
     def _mounted(self) -> frozenset[str]:
@@ -174,16 +165,15 @@ class Workload:
     @property
     def environment(self) -> dict[str, str]:
         """Variables for several cards and of a user. Those of the application are in the image."""
-        found = dict(HCCL_WAITS) if len(self.cards) * self.nodes > 1 else {}
+        variables = dict(HCCL_WAITS) if len(self.cards) * self.nodes > 1 else {}
         if self.unprivileged:
             # The image's /etc/passwd has root, but not this user. Without these variables the home
             # directory is '/', and programs that look up the user's name fail.
-            found |= {"HOME": _TEMPORARY, "USER": f"user{self._uid}"}
-        return found
+            variables |= {"HOME": _TEMPORARY, "USER": f"user{self._uid}"}
+        return variables
 
     @property
     def unprivileged(self) -> bool:
-        """Whether the user is not root. It needs no capability then, and no setuid program."""
         return self._uid != 0
 
     @property
@@ -194,7 +184,7 @@ class Workload:
     def tmpfs(self) -> tuple[str, ...]:
         """The folders in memory that a read-only root file system needs: /tmp, and root's home."""
         needed = (_TEMPORARY,) if self.unprivileged else (_TEMPORARY, _HOME_OF_ROOT)
-        return tuple(each for each in needed if self.read_only and each not in self._mounted)
+        return tuple(path for path in needed if self.read_only and path not in self._mounted)
 
     @property
     def folder(self) -> str:
@@ -207,22 +197,14 @@ class Workload:
 
     @property
     def shm(self) -> Size:
-        """``shm_size`` with its unit."""
         return parse_size(self.shm_size)
 
     def check(self, format: str) -> None:  # noqa: A002 - as in text()
-        """Check that the workload can be written in ``format``, one of FORMATS.
-
-        Single values are those that the command line accepts.
-
-        Raises:
-            UsageError: with every problem.
-        """
-        problems = [*self._of_amounts(format), *self._of_words(), *self._of_mounts(format)]
-        if problems:
+        """Raise UsageError with every problem of the workload in ``format``, one of FORMATS."""
+        if problems := [*self._problems(format), *self._of_mounts(format)]:
             raise UsageError(problems)
 
-    def _of_amounts(self, format: str) -> Iterator[Problem]:  # noqa: A002
+    def _problems(self, format: str) -> Iterator[Problem]:  # noqa: A002
         most = self.chip.cards
         if not 1 <= len(self.cards) <= most:
             what = f"a host has 1 to {most} cards of {self.target.chip}, not {len(self.cards)}."
@@ -231,8 +213,6 @@ class Workload:
         if self.nodes > 1 and format in ("shell", "compose"):
             what = f"the format {format} is for one host, not for {self.nodes}."
             yield Problem(what=what, fix="Use --format k8s or --format volcano.")
-
-    def _of_words(self) -> Iterator[Problem]:
         if not is_reference(self.image):
             what = f"invalid image name {self.image!r}."
             yield Problem(what=what, fix="Write it as in registry.example.com/ascend:TAG.")
@@ -270,7 +250,10 @@ class Workload:
 
 def run_spec(workload: Workload, devices: RunSpec | None = None) -> RunSpec:
     """The options for one host; ``devices`` are those of the host, if they are known."""
-    devices = devices or _devices(workload)
+    if devices is None and workload.simulate_host:
+        devices = simulated_device(workload.simulate_host, len(workload.cards))
+    elif devices is None:
+        devices = (ascend_runtime if workload.ascend else npus)(workload.cards)
     return replace(
         devices,
         shm_size=workload.shm_size,
@@ -283,12 +266,6 @@ def run_spec(workload: Workload, devices: RunSpec | None = None) -> RunSpec:
         ports=workload.ports,
         environment={**devices.environment, **workload.environment},
     )
-
-
-def _devices(workload: Workload) -> RunSpec:
-    if workload.simulate_host:
-        return simulated_device(workload.simulate_host, len(workload.cards))
-    return ascend_runtime(workload.cards) if workload.ascend else npus(workload.cards)
 
 
 def _normal(path: str) -> str:

@@ -10,8 +10,8 @@ import json
 import re
 import tempfile
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
@@ -62,6 +62,10 @@ _EXCERPT = re.compile(r"\s*[0-9]+ \| ")
 """Begins the lines of the Dockerfile that buildx repeats below a failure, which hold no reason."""
 
 
+_LOST = "no active sessions"
+"""BuildKit's error if a step that targets share asks for a secret after the end of its target."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class BakeSettings:
     """The settings of all builds of a run; ``logs`` is the folder of their logs."""
@@ -70,11 +74,6 @@ class BakeSettings:
     source: PackageIndex
     caches: Caches
     logs: Path
-
-
-_LOST = "no active sessions"
-"""What BuildKit says where a step that several targets share asks for a secret just as that target
-ends whose session it asks."""
 
 
 Heard = Callable[[str, Event, tuple[int, int]], None]
@@ -110,7 +109,7 @@ def bake(
         begun |= {build.id for build in group}
         lost = run.lost - again
         again |= lost
-        failed = {each: error for each, error in failed.items() if each not in lost}
+        failed = {name: error for name, error in failed.items() if name not in lost}
         failures |= failed
         if not run.stopped:
             continue
@@ -145,7 +144,7 @@ class _BakeCall:
 
     def __post_init__(self) -> None:
         names = bake_names(build.id for build in self.builds)
-        self._ids = {name: each for each, name in names.items()}
+        self._ids = {name: target for target, name in names.items()}
         self._events = Events(self._ids)
         self._tails = {build.id: deque(maxlen=_TAIL) for build in self.builds}
         self._code = 0
@@ -172,56 +171,50 @@ class _BakeCall:
         settings = self.settings
         index = settings.source.index_url
         with tempfile.TemporaryDirectory(prefix="cannery-bake-") as folder:
-            file, metadata = Path(folder) / "bake.json", Path(folder) / "metadata.json"
+            metadata = Path(folder) / "metadata.json"
             text = bake_file(self.builds, settings.caches, ca=settings.source.ca, index=bool(index))
-            file.write_text(text, encoding="utf-8")
-            argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
-            argv += ["--progress", self.mode, "--file", str(file), "--metadata-file", str(metadata)]
+            argv = _argv(settings, Path(folder), text, self.mode)
             secret = {INDEX_VARIABLE: index} if index else {}
             secret |= cache_variables(settings.caches)
+            argv += ["--metadata-file", str(metadata)]
             self._code = stream(argv, self._line, {**ENVIRONMENT, **secret})
-            if self._code:
-                return self._why()
-            return self._without_image(json.loads(metadata.read_text(encoding="utf-8")))
+            if not self._code:
+                return self._without_image(json.loads(metadata.read_text(encoding="utf-8")))
+        # If bake had only one target, that one has failed.
+        failed = self._failed or (set(self._tails) if len(self._tails) == 1 else set())
+        return {
+            target: _failure(target, self._code, self._tails[target], self.log(target))
+            for target in sorted(failed)
+        }
 
     def _without_image(self, metadata: Mapping[str, Any]) -> Failures:
         """Look for the images that buildx has not reported during the build."""
         failures: dict[str, BuildError | EngineError] = {}
         for name, target in self._ids.items():
-            said = metadata.get(name, {})
-            digests = [said.get(f"containerimage.{key}") for key in ("config.digest", "digest")]
-            if not self._found(target, [digest for digest in digests if digest]):
+            written = metadata.get(name, {})
+            digests = [written.get(f"containerimage.{key}") for key in ("config.digest", "digest")]
+            self._report(target, [digest for digest in digests if digest])
+            if target not in self.images:
                 what = f"{target}: it was built, but the engine does not have the image."
                 failures[target] = EngineError(what)
         return failures
 
-    def _found(self, target: str, digests: Sequence[str]) -> bool:
-        """Whether the engine has the image of ``target``, by one of ``digests``."""
-        if target not in self.images:
-            # The engine's two image stores use different digests.
-            image = next(filter(None, map(engine.image_id, digests)), "")
-            if not image:
-                return False
+    def _report(self, target: str, digests: Sequence[str]) -> None:
+        """Report the image of ``target``, once, if the engine has it by one of ``digests``."""
+        # The engine's two image stores use different digests.
+        if target not in self.images and (
+            image := next(filter(None, map(engine.image_id, digests)), "")
+        ):
             self.images.add(target)
             self.built(target, image)
-        return True
-
-    def _why(self) -> Failures:
-        """The failures; if bake had only one target, that one has failed."""
-        failed = self._failed or (set(self._tails) if len(self._tails) == 1 else set())
-        what = f"the build failed ({self._code})"
-        return {
-            each: _failure(f"{each}: {what}", [*self._tails[each]], self.log(each))
-            for each in sorted(failed)
-        }
 
     def _line(self, line: str) -> None:
         redacted = self.settings.source.redacted
         if self.mode == "plain":
             self._say([*self._tails], redacted(line))
             return
-        for said in self._events.feed(line):
-            event = replace(said, step=redacted(said.step), text=redacted(said.text))
+        for raw in self._events.feed(line):
+            event = replace(raw, step=redacted(raw.step), text=redacted(raw.text))
             if not event.target:
                 self._say([*self._tails], event.text)
                 continue
@@ -232,10 +225,9 @@ class _BakeCall:
             self._note(target, event)
             self.heard(target, event, self._events.steps(event.target))
             if event.kind is EventKind.DONE and event.step.startswith(_EXPORTS):
-                self._found(target, self._wrote[target])
+                self._report(target, self._wrote[target])
 
     def _note(self, target: str, event: Event) -> None:
-        """Write ``event`` into the log of ``target``."""
         name = short(event.step)
         if event.kind is EventKind.SAID:
             self._say([target], event.text, f"{name} | ")
@@ -254,7 +246,15 @@ class _BakeCall:
         lines = [line + "\n" for line in text.splitlines()]
         for target in targets:
             self._logs[target].writelines(prefix + line for line in lines)
-            self._tails[target].extend(each for each in lines if not _EXCERPT.match(each))
+            self._tails[target].extend(line for line in lines if not _EXCERPT.match(line))
+
+
+def _argv(settings: BakeSettings, folder: Path, text: str, mode: str) -> list[str]:
+    """The command that builds by the bake file ``text``, which is written into ``folder``."""
+    file = folder / "bake.json"
+    file.write_text(text, encoding="utf-8")
+    argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
+    return [*argv, "--progress", mode, "--file", str(file)]
 
 
 def write_stage(build: ImageBuild, stage: str, folder: Path, settings: BakeSettings) -> None:
@@ -272,19 +272,16 @@ def write_stage(build: ImageBuild, stage: str, folder: Path, settings: BakeSetti
             tail.append(source.redacted(line))
             output.write(tail[-1])
 
-        file = Path(inputs) / "bake.json"
         text = stage_file(build, (stage, folder), ca=source.ca, index=bool(index))
-        file.write_text(text, encoding="utf-8")
-        argv = ["docker", "buildx", "bake", "--builder", settings.builder.name]
-        argv += ["--progress", "plain", "--file", str(file)]
         secret = {INDEX_VARIABLE: index} if index else {}
+        argv = _argv(settings, Path(inputs), text, "plain")
         code = stream(argv, heard, {**ENVIRONMENT, **secret})
     if code:
-        raise _failure(f"{build.id}: the build failed ({code})", [*tail], log)
+        raise _failure(build.id, code, tail, log)
 
 
 def stage_texts(build: ImageBuild, stage: str, settings: BakeSettings) -> dict[str, str]:
-    """Name to text of the files of a stage of ``build``. Raises as ``write_stage``."""
+    """Name to text of the files of a stage of ``build``."""
     with tempfile.TemporaryDirectory(prefix="cannery-stage-") as folder:
         write_stage(build, stage, Path(folder) / stage, settings)
         files = sorted((Path(folder) / stage).iterdir())
@@ -294,13 +291,13 @@ def stage_texts(build: ImageBuild, stage: str, settings: BakeSettings) -> dict[s
 def read_facts(
     build: ImageBuild, reference: str, settings: BakeSettings, kept: Path
 ) -> VendorFacts:
-    """What the image ``reference`` contains, which is pulled for it.
+    """The facts about the image ``reference``, which is pulled for them.
 
     ``build`` is that of an image that takes CANN out of it. The facts are kept in the file
     ``kept``, because the content of a digest never changes.
     """
-    if facts := _parsed(kept):
-        return facts
+    with suppress(OSError, ValueError, TypeError):
+        return VendorFacts.parse(kept.read_text(encoding="utf-8"))
     text = stage_texts(build, FACTS_STAGE, settings).get(FACTS, "")
     try:
         facts = VendorFacts.parse(text)
@@ -310,8 +307,8 @@ def read_facts(
     return facts
 
 
-def _failure(what: str, tail: Sequence[str], log: Path) -> BuildError:
-    """The error for a build that ended with the lines ``tail``; ``log`` has the whole output."""
+def _failure(target: str, code: int, tail: Iterable[str], log: Path) -> BuildError:
+    """The error of a build that ended with the lines ``tail``; ``log`` has the whole output."""
     lines = [REPEATED.sub("ERROR: ", line) for line in tail]
     text = "".join(lines)
     fix = f"The whole log is in {log}."
@@ -323,12 +320,5 @@ def _failure(what: str, tail: Sequence[str], log: Path) -> BuildError:
     elif "rpc error: code = Unavailable" in text or "ERROR: Unavailable:" in text:
         fix = "The connection to the engine was lost: check that it runs, and build again. " + fix
     errors = [line for line in lines if _REASON.search(line)] or lines[-5:]
-    said = "".join(dict.fromkeys(errors)).rstrip()
-    return BuildError(Problem(what=f"{what}.\n{said}\n", fix=fix))
-
-
-def _parsed(path: Path) -> VendorFacts | None:
-    try:
-        return VendorFacts.parse(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError):
-        return None
+    reason = "".join(dict.fromkeys(errors)).rstrip()
+    return BuildError(Problem(what=f"{target}: the build failed ({code}).\n{reason}\n", fix=fix))

@@ -31,12 +31,10 @@ from cannery.engine.images import Images, local_images, pull
 from cannery.registry.client import resolved
 from cannery.registry.http import UnreachableError
 
-_FILE = "bases.json"
-
 
 @dataclass(frozen=True, kw_only=True)
 class BaseCache:
-    """Which images builds have used for bases, as it is written down below the folder ``state``.
+    """The images that builds have used for bases, in a file below the folder ``state``.
 
     The user may delete it at any time.
     """
@@ -45,12 +43,12 @@ class BaseCache:
 
     @property
     def path(self) -> Path:
-        return self.state / _FILE
+        return self.state / "bases.json"
 
     def known(self, base: Base, architecture: str) -> FoundBase | None:
-        """What was found last for ``base``; None if that is unknown."""
+        """The image that was last used for ``base``; None if that is unknown."""
         try:
-            known = self._read()[_key(base, architecture)]
+            known = self._read()[f"{base.image} {architecture}"]
             return FoundBase(
                 reference=str(known["reference"]),
                 identity=str(known["identity"]),
@@ -59,17 +57,13 @@ class BaseCache:
         except (LookupError, ValueError, TypeError):
             return None
 
-    def keep(self, base: Base, architecture: str, found: FoundBase) -> None:
-        """Write down what was found.
-
-        Raises:
-            FileError: it cannot be written.
-        """
-        if self.known(base, architecture) == found:
+    def keep(self, base: Base, architecture: str, image: FoundBase) -> None:
+        """Write down the image that is used for ``base``."""
+        if self.known(base, architecture) == image:
             return
         with exclusive(self.path.with_suffix(".lock")):
-            every = {**self._read(), _key(base, architecture): asdict(found)}
-            write_files({self.path: json.dumps(every, indent=1, sort_keys=True) + "\n"})
+            images = {**self._read(), f"{base.image} {architecture}": asdict(image)}
+            write_files({self.path: json.dumps(images, indent=1, sort_keys=True) + "\n"})
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -77,10 +71,6 @@ class BaseCache:
         except (FileNotFoundError, FileError, ValueError):
             return {}
         return loaded if isinstance(loaded, dict) else {}
-
-
-def _key(base: Base, architecture: str) -> str:
-    return f"{base.image} {architecture}"
 
 
 def building_architecture() -> str:
@@ -96,7 +86,7 @@ def base_names(base: Base, architecture: str) -> tuple[str, ...]:
 
 
 def expected_base(base: Base, architecture: str, images: Images, notes: BaseCache) -> FoundBase:
-    """What ``Bases.find`` is expected to find, without asking any registry.
+    """The expected result of ``Bases.find``, without asking any registry.
 
     ``images`` are the local ones among ``base_names``.
     """
@@ -121,10 +111,7 @@ def _local_base(base: Base, architecture: str, images: Images) -> FoundBase | No
 
 @dataclass
 class Bases:
-    """Finds bases for what ``builder`` builds, each once, and writes down what it has found.
-
-    ``ca`` is a file of certificates to trust.
-    """
+    """Finds the bases of a run's builds, and writes them down. ``ca`` has certificates to trust."""
 
     builder: Builder
     notes: BaseCache
@@ -142,10 +129,14 @@ class Bases:
         """
         key = (base.image, architecture)
         if key not in self._found:
-            self._found[key] = self._from_registries(base, architecture) or _stand_in(
-                base, architecture, self._reasons(base)
-            )
-            self.notes.keep(base, architecture, self._found[key])
+            image = self._from_registries(base, architecture)
+            if not image:
+                hosts = dict.fromkeys(full_reference(name).registry for name in _references(base))
+                known = self._unreachable
+                reasons = "; ".join(f"{host}: {known[host]}" for host in hosts if host in known)
+                image = _stand_in(base, architecture, reasons)
+            self.notes.keep(base, architecture, image)
+            self._found[key] = image
         return self._found[key]
 
     def _from_registries(self, base: Base, architecture: str) -> FoundBase | None:
@@ -159,11 +150,15 @@ class Bases:
                 problems += error.problems
                 for problem in error.problems:
                     console.say(f"base {base.name}: {problem.what}")
-        if not problems:
-            return self._pulled_earlier(base, architecture)
-        what = f"base {base.name} ({base.image}) is not available for linux/{architecture}."
-        fix = "A stand-in is used only where no registry can be reached."
-        raise EngineError([*problems, Problem(what=what, fix=fix)])
+        if problems:
+            what = f"base {base.name} ({base.image}) is not available for linux/{architecture}."
+            fix = "A stand-in is used only where no registry can be reached."
+            raise EngineError([*problems, Problem(what=what, fix=fix)])
+        # That of the last build, if the builder still has it.
+        known = self.notes.known(base, architecture)
+        if known and known.origin is Origin.REGISTRY and not base.is_pinned:
+            return None if pull(self.builder, known.reference, architecture) else known
+        return None
 
     def _pulled(self, base: Base, reference: str, architecture: str) -> FoundBase | None:
         """The base ``reference``, pulled; None if its registry cannot be reached."""
@@ -171,18 +166,18 @@ class Bases:
         if host in self._unreachable and not base.is_pinned:
             # What has a digest the builder may have pulled earlier.
             return None
-        found = FoundBase(reference=reference, identity=base.image, origin=Origin.REGISTRY)
+        image = FoundBase(reference=reference, identity=base.image, origin=Origin.REGISTRY)
         unknown: CanneryError | None = None
         if not base.is_pinned:
             try:
-                found = _resolved(base, reference, architecture, self.ca)
+                image = _resolved(base, reference, architecture, self.ca)
             except UnreachableError as error:
                 if reference in local_images([reference]):
                     # The builder would take it, and ask nobody.
                     self._unreachable[host] = error.problems[0].what
                     return None
                 unknown = error
-        refusal = pull(self.builder, found.reference, architecture)
+        refusal = pull(self.builder, image.reference, architecture)
         if refusal and refusal.silent:
             self._unreachable[host] = refusal.why
             return None
@@ -192,25 +187,11 @@ class Bases:
             what = f"The builder reaches {host}; this machine cannot resolve {reference}."
             fix = "Let this machine reach it, too, or give the base a digest in matrix.yaml."
             raise EngineError([*unknown.problems, Problem(what=what, fix=fix)])
-        return found
-
-    def _reasons(self, base: Base) -> str:
-        """Why no registry of ``base`` can be reached."""
-        hosts = dict.fromkeys(full_reference(each).registry for each in _references(base))
-        reasons = self._unreachable
-        return "; ".join(f"{host}: {reasons[host]}" for host in hosts if host in reasons)
-
-    def _pulled_earlier(self, base: Base, architecture: str) -> FoundBase | None:
-        """The base of the last build, if the builder still has it."""
-        known = self.notes.known(base, architecture)
-        if known and known.origin is Origin.REGISTRY and not base.is_pinned:
-            refusal = pull(self.builder, known.reference, architecture)
-            return None if refusal else known
-        return None
+        return image
 
 
 def look_up(base: Base, architecture: str, notes: BaseCache, ca: Path | None) -> None:
-    """Write down which image ``base``, which has no digest, is now, if a registry says so."""
+    """Write down the image that ``base``, which has no digest, is now, if a registry answers."""
     for reference in _references(base):
         with suppress(CanneryError):
             notes.keep(base, architecture, _resolved(base, reference, architecture, ca))
@@ -263,7 +244,7 @@ def contexts(bases: Iterable[FoundBase], builder: Builder, folder: Path) -> dict
     """The build contexts of ``bases`` that only the engine has, for a remote ``builder``."""
     if builder.local:
         return {}
-    local = {each.reference for each in bases if each.origin is not Origin.REGISTRY}
+    local = {base.reference for base in bases if base.origin is not Origin.REGISTRY}
     return {reference: as_layout(reference, folder) for reference in sorted(local)}
 
 
@@ -272,10 +253,10 @@ def as_layout(image: str, folder: Path) -> str:
 
     The image is unpacked below ``folder``, once.
     """
-    found = local_images([image])
-    if image not in found:
+    images = local_images([image])
+    if image not in images:
         raise EngineError(f"somebody has removed {image} during this run.")
-    place = folder / found[image].id.removeprefix("sha256:")[:12]
+    place = folder / images[image].id.removeprefix("sha256:")[:12]
     try:
         if not (place / "index.json").is_file():
             with temporary_folder(place.parent) as temporary:

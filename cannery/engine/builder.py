@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cannery.common.errors import EngineError, Problem, UsageError, did_you_mean
@@ -25,10 +24,10 @@ class Builder:
 
 def buildx_version() -> str:
     """The text in which buildx says its version."""
-    code, said = run(["docker", "buildx", "version"], capture=True)
+    code, output = run(["docker", "buildx", "version"], capture=True)
     if code:
         raise EngineError(Problem(what="docker has no buildx.", fix="'bash setup.sh' installs it."))
-    return said
+    return output
 
 
 def progress_mode() -> str:
@@ -41,49 +40,35 @@ def progress_mode() -> str:
 
 def find_builder(name: str) -> Builder:
     """The builder ``name``, or the default builder if ``name`` is empty."""
-    code, said = run(["docker", "buildx", "inspect", *([name] if name else [])], capture=True)
+    code, output = run(["docker", "buildx", "inspect", *([name] if name else [])], capture=True)
     if code:
         buildx_version()
-        known = _known()
+        _, listed = run(["docker", "buildx", "ls"], capture=True)
+        # The line of a builder begins with its name, those of its nodes with a space or a branch.
+        known = re.findall(r"^(?!NAME)([A-Za-z0-9][\w.-]*)\*?\s", listed, re.MULTILINE)
         if name and name not in known:
             hint = did_you_mean(name, known)
             raise UsageError(f"there is no builder {name!r}. {hint}".rstrip())
-        raise EngineError(f"buildx reports about its builder:\n{said.strip()}")
-    fields = dict(re.findall(r"^(Name|Driver):\s*(\S+)", said, re.MULTILINE)[:2])
-    found = Builder(name=fields.get("Name", name), local=fields.get("Driver") == "docker")
-    if fields.get("Driver") == "remote":
-        _check_answers(found, said)
-    if name and found.local:
-        _check_engine(found)
-    return found
-
-
-def _known() -> list[str]:
-    _, said = run(["docker", "buildx", "ls"], capture=True)
-    # The line of a builder begins with its name, the lines of its nodes with a space or a branch.
-    names = re.findall(r"^([A-Za-z0-9][\w.-]*)\*?\s", said, re.MULTILINE)
-    return [name for name in names if name != "NAME"]
-
-
-def _check_answers(builder: Builder, said: str) -> None:
-    """Raise EngineError if a node of a remote builder does not answer; buildx waits for it."""
-    nodes = re.findall(
-        r"^Endpoint:\s*(\S+)(?:\n(?!Endpoint:).*)*?\nStatus:\s*(\S+)", said, re.MULTILINE
-    )
-    if silent := [address for address, status in nodes if status != "running"]:
-        what = f"the builder {builder.name} does not answer at {', '.join(silent)}."
-        fix = (
-            "Check that buildkitd runs there, and that it accepts the certificate of this builder."
+        raise EngineError(f"buildx reports about its builder:\n{output.strip()}")
+    fields = dict(re.findall(r"^(Name|Driver):\s*(\S+)", output, re.MULTILINE)[:2])
+    driver = fields.get("Driver")
+    builder = Builder(name=fields.get("Name", name), local=driver == "docker")
+    if driver == "remote":
+        # buildx would wait for a node that does not answer.
+        nodes = re.findall(
+            r"^Endpoint:\s*(\S+)(?:\n(?!Endpoint:).*)*?\nStatus:\s*(\S+)", output, re.MULTILINE
         )
-        raise EngineError(Problem(what=what, fix=fix))
-
-
-def _check_engine(builder: Builder) -> None:
-    _, said = run(["docker", "context", "show"], capture=True)
-    if said.strip() == builder.name:
-        return
-    what = f"the builder {builder.name} belongs to another engine, which would keep the images."
-    raise EngineError(Problem(what=what, fix="Set DOCKER_HOST to that engine instead."))
+        if silent := [address for address, status in nodes if status != "running"]:
+            what = f"the builder {builder.name} does not answer at {', '.join(silent)}."
+            fix = "Check that buildkitd runs there, and that it accepts the certificate of this "
+            raise EngineError(Problem(what=what, fix=f"{fix}builder."))
+    if name and builder.local:
+        _, context = run(["docker", "context", "show"], capture=True)
+        if context.strip() != builder.name:
+            what = f"the builder {builder.name} belongs to another engine, which would keep the "
+            fix = "Set DOCKER_HOST to that engine instead."
+            raise EngineError(Problem(what=f"{what}images.", fix=fix))
+    return builder
 
 
 def require_containerd(builder: Builder, purpose: str) -> None:
@@ -111,19 +96,6 @@ These are the installers, what makes layers of their files, and what takes CANN 
 the vendor's. Only Dockerfiles of cannery have such steps.
 """
 
-_FIELD = re.compile(r"^([A-Z][A-Za-z ]*):[ \t]+(.*)$", re.MULTILINE)
-_SIZE = re.compile(r"([0-9.]+)([kMGT]?)B")
-_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-
-
-@dataclass(frozen=True, kw_only=True)
-class CacheRecord:
-    """An entry of a cache: the files that the step ``description`` added, ``size`` bytes."""
-
-    id: str
-    size: int
-    description: str
-
 
 def forget_cann(builder: Builder) -> None:
     """Remove the results of the steps that ``CANN_STEPS`` matches from the cache of ``builder``.
@@ -131,21 +103,18 @@ def forget_cann(builder: Builder) -> None:
     Their files are in the images, and in the cached steps that copy them into the images, which
     stay. A result that another build is using stays, too, and so does all if ``builder`` fails.
     """
-    own = ["--builder", builder.name]
-    _, said = run(["docker", "buildx", "du", *own, "--verbose"], capture=True)
-    if found := [each.id for each in records(said) if CANN_STEPS.search(each.description)]:
+    options = ["--builder", builder.name]
+    _, usage = run(["docker", "buildx", "du", *options, "--verbose"], capture=True)
+    entries = [
+        dict(re.findall(r"^([A-Z][A-Za-z ]*):[ \t]+(.*)$", block, re.MULTILINE))
+        for block in usage.split("\n\n")
+    ]
+    ids = [
+        entry["ID"]
+        for entry in entries
+        if "ID" in entry and CANN_STEPS.search(entry.get("Description", ""))
+    ]
+    if ids:
         # buildx takes an id as a regular expression, and other values only as they are.
-        ids = f"id={'|'.join(found)}"
-        run(["docker", "buildx", "prune", *own, "--force", "--filter", ids], capture=True)
-
-
-def records(usage: str) -> Iterator[CacheRecord]:
-    """The entries in ``usage``, which is the output of ``docker buildx du --verbose``."""
-    for block in usage.split("\n\n"):
-        fields = dict(_FIELD.findall(block))
-        size = _SIZE.fullmatch(fields.get("Size", ""))
-        if "ID" in fields and size:
-            number = round(float(size[1]) * _UNITS[size[2]])
-            yield CacheRecord(
-                id=fields["ID"], size=number, description=fields.get("Description", "")
-            )
+        words = ["--force", "--filter", f"id={'|'.join(ids)}"]
+        run(["docker", "buildx", "prune", *options, *words], capture=True)

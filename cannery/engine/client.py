@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The container engine through its SDK: what it is, its images, and why it is not reached."""
+"""The container engine through its SDK: its images, and the errors of one that is not reached."""
 
 from __future__ import annotations
 
@@ -27,36 +27,41 @@ _SILENT = re.compile(
     r"|FileNotFoundError\(2|Connection refused"
 )
 _MALFORMED = re.compile(r"[Ii]nvalid bind address|unable to parse docker host")
-_START = "Start it, for example with 'bash setup.sh', or set DOCKER_HOST."
 
 
-def unreachable(said: str, environ: Mapping[str, str] = os.environ) -> EngineError:
-    """The error for an engine that does not answer; ``said`` is the text of docker or its SDK."""
+def unreachable(output: str, environ: Mapping[str, str] = os.environ) -> EngineError:
+    """The error for an engine that does not answer; ``output`` is of docker or its SDK."""
     host = environ.get("DOCKER_HOST", "")
-    if host and (_MALFORMED.search(said) or not _is_address(host)):
+    # The SDK names the address of no socket, and its URLs are not those that users write.
+    match = _ADDRESS.search(output)
+    address = host or (match[0].rstrip(".:;,") if match else "") or _DEFAULT
+    path = address.removeprefix("unix://") or _DEFAULT.removeprefix("unix://")
+    fix = "Start it, for example with 'bash setup.sh', or set DOCKER_HOST."
+    if host and (_MALFORMED.search(output) or not _is_address(host)):
         what = f"invalid DOCKER_HOST {host!r}."
         fix = f"Write it as in {_DEFAULT} or tcp://HOST:2375, or unset it."
-    elif "paramiko" in said:
+    elif "paramiko" in output:
         what = f"DOCKER_HOST {host!r} needs Python's package paramiko, which is not installed."
         fix = (
             f"Install it: {sys.executable} -m pip install paramiko; or forward the socket with "
             "'ssh -nNT -L /tmp/far.sock:/var/run/docker.sock HOST' and set DOCKER_HOST to "
             "unix:///tmp/far.sock."
         )
-    elif _DENIED.search(said):
-        what = f"no permission to use the container engine's socket {_path(said, host)}."
+    elif _DENIED.search(output):
+        what = f"no permission to use the container engine's socket {path}."
         fix = (
             "Add this user to the group docker ('sudo usermod -aG docker USER', then log in "
             "again), use sudo, or set DOCKER_HOST to a rootless engine."
         )
-    elif _SILENT.search(said):
-        path = _path(said, host)
+    elif _SILENT.search(output):
         missing = path.startswith("/") and not Path(path).exists()
         reason = f"there is no socket {path}" if missing else f"nothing answers at {path}"
-        what, fix = f"the container engine is not running: {reason}.", _START
+        what = f"the container engine is not running: {reason}."
     else:
-        what = f"the container engine does not answer: {_first_line(said)}."
-        fix = _START
+        lines = [line.strip() for line in output.splitlines() if line.strip()]
+        errors = [line for line in lines if not line.startswith("WARNING")]
+        reason = (errors or lines or ["no reason is given"])[0].rstrip(".")
+        what = f"the container engine does not answer: {reason}."
     return EngineError(Problem(what=what, fix=fix))
 
 
@@ -67,20 +72,6 @@ def _is_address(host: str) -> bool:
     except ValueError:
         # The port is no number, or too large.
         return False
-
-
-def _path(said: str, host: str) -> str:
-    """The engine's address: the path of a socket, or a URL."""
-    named = _ADDRESS.search(said)
-    # The SDK names the address of no socket, and its URLs are not those that users write.
-    found = host or (named[0].rstrip(".:;,") if named else "")
-    return (found or _DEFAULT).removeprefix("unix://") or _DEFAULT.removeprefix("unix://")
-
-
-def _first_line(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    warned = [line for line in lines if not line.startswith("WARNING")]
-    return (warned or lines or ["no reason is given"])[0].rstrip(".")
 
 
 @cache
@@ -96,7 +87,7 @@ def connect() -> docker.DockerClient:
 
 @contextmanager
 def talking() -> Iterator[docker.DockerClient]:
-    """A client of the engine, whose errors are told as problems."""
+    """A client of the engine, whose errors become problems."""
     try:
         yield connect()
     except docker.errors.APIError as error:
@@ -107,17 +98,7 @@ def talking() -> Iterator[docker.DockerClient]:
 
 def image_id(reference: str) -> str:
     """The id of a local image; empty if there is none."""
-    with talking() as client:
-        try:
-            return str(client.images.get(reference).id)
-        except docker.errors.ImageNotFound:
-            return ""
-
-
-def image_architecture(reference: str) -> str:
-    """The architecture of a local image, as the engine names it."""
-    with talking() as client:
-        return str(client.images.get(reference).attrs["Architecture"])
+    return str(image_details(reference).get("Id", ""))
 
 
 def image_details(reference: str) -> dict[str, Any]:
@@ -132,7 +113,7 @@ def image_details(reference: str) -> dict[str, Any]:
 def image_history(reference: str) -> list[str]:
     """The commands that made a local image, the newest first."""
     with talking() as client:
-        return [str(each.get("CreatedBy", "")) for each in client.images.get(reference).history()]
+        return [str(step.get("CreatedBy", "")) for step in client.images.get(reference).history()]
 
 
 def image_layers(reference: str) -> list[tuple[str, int | None]]:
@@ -144,7 +125,7 @@ def image_layers(reference: str) -> list[tuple[str, int | None]]:
         image = client.images.get(reference)
         digests = image.attrs["RootFS"].get("Layers") or []
         # Entries without a size are settings, such as ENV.
-        sizes = [each["Size"] for each in reversed(image.history()) if each["Size"]]
+        sizes = [step["Size"] for step in reversed(image.history()) if step["Size"]]
     known = sizes if len(sizes) == len(digests) else [None] * len(digests)
     return [*zip(digests, known, strict=True)]
 
@@ -157,11 +138,7 @@ def uses_containerd() -> bool:
 
 
 def machine_and_runtimes() -> tuple[str, frozenset[str]]:
-    """The machine of the engine, as uname names it, and the names of its OCI runtimes.
-
-    Raises:
-        EngineError: the engine does not answer.
-    """
+    """The machine of the engine, as uname names it, and the names of its OCI runtimes."""
     with talking() as client:
         info = client.info()
     return str(info.get("Architecture", "")), frozenset(info.get("Runtimes") or {})
@@ -173,26 +150,21 @@ def why_not_pulled(reference: str, platform: str) -> Problem | None:
         try:
             data = client.images.get_registry_data(reference)
         except docker.errors.APIError as error:
-            return _not_pulled(reference, error)
-        found = {f"{each['os']}/{each['architecture']}" for each in data.attrs["Platforms"]}
-    if platform in found:
+            reason = str(error.explanation or error).rstrip(".")
+            login = f"docker login {reference.partition('/')[0]}"
+            if error.status_code == 404:
+                return Problem(what=f"{reference} does not exist.", fix="Check the name.")
+            if error.status_code in (401, 403):
+                what = f"the registry refuses {reference}: {reason}."
+                return Problem(what=what, fix=f"Log in with an account that has access: {login}")
+            # The engine answers 500 for everything else, a login that it lacks included.
+            fix = "Check that the engine can reach the registry and that you are logged in: "
+            return Problem(what=f"{reference} cannot be pulled: {reason}.", fix=fix + login)
+        platforms = {f"{one['os']}/{one['architecture']}" for one in data.attrs["Platforms"]}
+    if platform in platforms:
         return None
-    what = f"{reference} has no image for {platform}; it has {', '.join(sorted(found))}."
+    what = f"{reference} has no image for {platform}; it has {', '.join(sorted(platforms))}."
     return Problem(what=what, fix="Name another image.")
-
-
-def _not_pulled(reference: str, error: docker.errors.APIError) -> Problem:
-    login = f"docker login {reference.partition('/')[0]}"
-    said = str(error.explanation or error).rstrip(".")
-    match error.status_code:
-        case 404:
-            return Problem(what=f"{reference} does not exist.", fix="Check the name.")
-        case 401 | 403:
-            what = f"the registry refuses {reference}: {said}."
-            return Problem(what=what, fix=f"Log in with an account that has access: {login}")
-    # The engine answers 500 for everything else, a login that it lacks included.
-    fix = f"Check that the engine can reach the registry and that you are logged in: {login}"
-    return Problem(what=f"{reference} cannot be pulled: {said}.", fix=fix)
 
 
 def tag_image(image: str, reference: str) -> None:
@@ -218,7 +190,7 @@ def pull_digest(repository: str, digest: str, platform: str, login: tuple[str, s
     with talking() as client:
         try:
             # Not images.pull(), which hides the engine's errors about single layers.
-            heard = client.api.pull(
+            events = client.api.pull(
                 repository,
                 tag=digest,
                 platform=platform,
@@ -226,22 +198,20 @@ def pull_digest(repository: str, digest: str, platform: str, login: tuple[str, s
                 stream=True,
                 decode=True,
             )
-            said = next((str(each["error"]) for each in heard if "error" in each), "")
+            reason = next((str(event["error"]) for event in events if "error" in event), "")
         except docker.errors.APIError as error:
-            said = str(error.explanation or error)
-    if said:
-        what = f"the engine cannot pull {repository}@{digest}: {said}."
-        raise EngineError(Problem(what=what, fix=_pull_fix(said, repository.partition("/")[0])))
-    return image_id(f"{repository}@{digest}")
-
-
-def _pull_fix(said: str, host: str) -> str:
+            reason = str(error.explanation or error)
+    if not reason:
+        return image_id(f"{repository}@{digest}")
     # Once a pull has begun, the engine reports errors as sentences only.
-    if "x509" in said or "certificate" in said:
-        return f"Make it trust the registry: put the CA into /etc/docker/certs.d/{host}/ca.crt."
-    if "zstd" in said or "invalid tar header" in said:
-        return "Engines before 23.0 cannot read zstd: push with --compression gzip."
-    return "Check that the engine can reach the registry."
+    fix = "Check that the engine can reach the registry."
+    if "x509" in reason or "certificate" in reason:
+        host = repository.partition("/")[0]
+        fix = f"Make it trust the registry: put the CA into /etc/docker/certs.d/{host}/ca.crt."
+    elif "zstd" in reason or "invalid tar header" in reason:
+        fix = "Engines before 23.0 cannot read zstd: push with --compression gzip."
+    what = f"the engine cannot pull {repository}@{digest}: {reason}."
+    raise EngineError(Problem(what=what, fix=fix))
 
 
 def remove_name(reference: str) -> None:

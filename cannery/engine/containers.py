@@ -41,11 +41,10 @@ TRUSTED = "/run/cannery-ca.crt"
 def remove_abandoned() -> None:
     """Remove the test containers of runs that were killed, once in a run."""
     with talking() as client:
-        for each in client.containers.list(
-            all=True, filters={"label": LABEL_TEST}, ignore_removed=True
-        ):
-            if is_gone(str(each.labels.get(LABEL_TEST, ""))):
-                _remove(client, str(each.id))
+        every = client.containers.list(all=True, filters={"label": LABEL_TEST}, ignore_removed=True)
+        for one in every:
+            if is_gone(str(one.labels.get(LABEL_TEST, ""))):
+                _remove(client, str(one.id))
 
 
 @contextmanager
@@ -54,10 +53,6 @@ def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iter
 
     ``ca`` is copied to ``TRUSTED``, and so are the files of a simulated driver: the engine may be
     on another machine, whose files those of an NPU's driver are.
-
-    Raises:
-        EngineError: the container does not start.
-        FileError: a file that is copied cannot be read.
     """
     remove_abandoned()
     name = _new_name()
@@ -129,16 +124,12 @@ def unstarted(image: str, platform: str) -> Iterator[Container]:
 
 
 def check_running(container: str) -> dict[str, Any]:
-    """The engine's attributes of a container, which must run.
-
-    Raises:
-        EngineError: the engine does not answer, or the container does not exist or run.
-    """
+    """The engine's attributes of a container, which must run."""
     with talking() as client:
         try:
             attributes = dict(client.containers.get(container).attrs)
         except docker.errors.NotFound as error:
-            names = [str(each.name) for each in client.containers.list(ignore_removed=True)]
+            names = [str(one.name) for one in client.containers.list(ignore_removed=True)]
             fix = did_you_mean(container, names) or "No container runs here."
             what = f"there is no container {container}."
             raise EngineError(Problem(what=what, fix=fix)) from error
@@ -173,18 +164,18 @@ _BY_SHELL = re.compile(r"(?:: Bad address|Bad address: \S+|: Cannot allocate mem
 """How the shell ends if the kernel could not start a program, whatever the image holds."""
 
 
-def shell_not_started(said: str) -> bool:
+def shell_not_started(output: str) -> bool:
     """Whether the engine could not start the shell of a command, so that no part of it has run."""
-    return bool(_BY_ENGINE.match(said))
+    return bool(_BY_ENGINE.match(output))
 
 
-def is_not_started(code: int, said: str) -> bool:
+def is_not_started(code: int, output: str) -> bool:
     """Whether a command with this exit code and output was not run, for a reason of the host's."""
     if not code:
         return False
-    if shell_not_started(said):
-        return not _OF_THE_IMAGE.search(said)
-    return code in (126, 127) and bool(_BY_SHELL.search(said))
+    if shell_not_started(output):
+        return not _OF_THE_IMAGE.search(output)
+    return code in (126, 127) and bool(_BY_SHELL.search(output))
 
 
 # As in "| 0     910B3               | OK            |", with a border between both for a 950. The
@@ -192,36 +183,29 @@ def is_not_started(code: int, said: str) -> bool:
 _NPU = re.compile(r"^\| *[0-9]+ +(?:\| *)?(?=\S*[A-Za-z])(\S+) *\| *[A-Z]\S* *\|", re.MULTILINE)
 _DRIVER = re.compile(r"npu-smi .*Version: *(\S+)")
 
-_UNKNOWN_NPU = "NPU of unknown kind"
-
 
 def hardware(kind: DeviceKind, machine: str) -> str:
     """The hardware of a container for ``machine``, which is uname's name.
 
     As in ``qemu-aarch64 on x86_64, no NPU`` or ``aarch64, 8 x 910B3, driver 24.1.rc3``.
     """
-    own = platform.machine()
-    processor = own if own == machine else f"qemu-{machine} on {own}"
+    local = platform.machine()
+    device = "simulated NPU" if kind is DeviceKind.SIMULATED else "no NPU"
     if kind is DeviceKind.NPU:
-        return f"{processor}, {_npus()}"
-    return f"{processor}, {'simulated NPU' if kind is DeviceKind.SIMULATED else 'no NPU'}"
+        code, output = 1, ""
+        with suppress(CanneryError):
+            code, output = run(["npu-smi", "info"], capture=True)
+        device = npus("" if code else output)
+    return f"{local if local == machine else f'qemu-{machine} on {local}'}, {device}"
 
 
-def _npus() -> str:
-    try:
-        code, said = run(["npu-smi", "info"], capture=True)
-    except CanneryError:
-        code, said = 1, ""
-    return _UNKNOWN_NPU if code else npus(said)
-
-
-def npus(said: str) -> str:
+def npus(output: str) -> str:
     """The chips and the driver in the output of ``npu-smi info``."""
-    names = Counter(_NPU.findall(said))
-    found = [f"{count} x {name}" for name, count in sorted(names.items())]
-    driver = _DRIVER.search(said)
-    found += [f"driver {driver[1]}"] if driver else []
-    return ", ".join(found) if names else _UNKNOWN_NPU
+    counts = Counter(_NPU.findall(output))
+    names = [f"{count} x {name}" for name, count in sorted(counts.items())]
+    driver = _DRIVER.search(output)
+    names += [f"driver {driver[1]}"] if driver else []
+    return ", ".join(names) if counts else "NPU of unknown kind"
 
 
 def stand_ins(image: str, target: Target) -> tuple[str, ...]:
@@ -236,15 +220,11 @@ def stand_ins(image: str, target: Target) -> tuple[str, ...]:
 
 def stand_ins_in(container: Container, target: Target) -> tuple[str, ...]:
     """The same signs, for a container that was not started."""
-    return tuple(_signs(container, target))
-
-
-def _signs(container: Container, target: Target) -> Iterator[str]:
-    labels = container.attrs["Config"].get("Labels") or {}
-    if labels.get(LABEL) == "true":
-        yield f"label {LABEL}=true"
-    words = container.attrs["Config"].get("Env") or ()
-    environment = dict(each.split("=", 1) for each in words if "=" in each)
+    config = container.attrs["Config"]
+    is_labelled = (config.get("Labels") or {}).get(LABEL) == "true"
+    signs = [f"label {LABEL}=true"] if is_labelled else []
+    environment = dict(line.split("=", 1) for line in config.get("Env") or () if "=" in line)
     files = ImageFiles(container)
-    yield from (path for path in marker_paths(target, environment) if files.exists(path))
-    yield from (path for path in marked_paths(environment) if files.contains(path, MARK))
+    signs += [path for path in marker_paths(target, environment) if files.exists(path)]
+    signs += [path for path in marked_paths(environment) if files.contains(path, MARK)]
+    return tuple(signs)

@@ -15,6 +15,7 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import docker.errors
@@ -44,31 +45,26 @@ Images = Mapping[str, LocalImage]
 
 
 def local_images(references: Iterable[str]) -> Images:
-    """The local images among ``references``.
-
-    Raises:
-        EngineError: the engine does not answer, or rejects one of the names.
-    """
+    """The local images among ``references``."""
     names = [*dict.fromkeys(references)]
     if not names:
         return {}
     argv = ["docker", "image", "inspect", "--format", "{{json .}}", *names]
-    code, said = run(argv, capture=True)
-    lines = said.splitlines()
-    found = [line for line in lines if line.startswith("{")]
+    code, output = run(argv, capture=True)
+    lines = output.splitlines()
+    present = [line for line in lines if line.startswith("{")]
     # docker ends with 1 for a missing image and for a missing engine; only its text differs.
     absent = [line for line in lines if "No such image: " in line]
-    if len(found) + len(absent) < len(names) or (code and not absent):
-        raise unreachable("\n".join(line for line in lines if line not in found))
+    if len(present) + len(absent) < len(names) or (code and not absent):
+        raise unreachable("\n".join(line for line in lines if line not in present))
     missing = {line.partition("No such image: ")[2] for line in absent}
-    here = [name for name in names if name not in missing]
-    return dict(zip(here, map(_image, found), strict=True))
-
-
-def _image(line: str) -> LocalImage:
-    loaded = json.loads(line)
-    labels = (loaded.get("Config") or {}).get("Labels") or {}
-    return LocalImage(id=loaded["Id"], architecture=loaded["Architecture"], labels=labels)
+    images = {}
+    for name, line in zip((n for n in names if n not in missing), present, strict=True):
+        loaded = json.loads(line)
+        labels = (loaded.get("Config") or {}).get("Labels") or {}
+        architecture = loaded["Architecture"]
+        images[name] = LocalImage(id=loaded["Id"], architecture=architecture, labels=labels)
+    return images
 
 
 @dataclass(frozen=True)
@@ -115,12 +111,12 @@ class ImageFiles:
         except docker.errors.NotFound:
             return False
         target = (about or {}).get("linkTarget")
-        before, found = b"", False
+        before, contained = b"", False
         # Headers of the archive in between do not matter: names do not contain it.
         for chunk in chunks:
-            found = found or wanted in before + chunk
+            contained = contained or wanted in before + chunk
             before = chunk[-len(wanted) :]
-        return self.contains(target, wanted) if target and target != path else found
+        return self.contains(target, wanted) if target and target != path else contained
 
     def text(self, path: str) -> str:
         """The text of one file; empty if there is none."""
@@ -169,24 +165,27 @@ class Refusal:
     def problem(self) -> Problem:
         host = full_reference(self.reference).registry
         what = f"{host} does not give {self.reference} for {self.platform}: {self.why.rstrip('.')}."
-        found = (fix for words, fix in _FIXES if re.search(words, self.why, re.IGNORECASE))
-        fix = next(found, "Check that the builder can reach {host}.")
+        fixes = (fix for words, fix in _FIXES if re.search(words, self.why, re.IGNORECASE))
+        fix = next(fixes, "Check that the builder can reach {host}.")
         return Problem(what=what, fix=fix.format(host=host, login=f"docker login {host}"))
 
 
 def pull(builder: Builder, reference: str, architecture: str) -> Refusal | None:
     """Let ``builder`` pull ``reference`` unless it has it; why it cannot, or None if it can."""
     platform = f"linux/{architecture}"
-    code, said = _build(builder, reference, platform, "type=cacheonly")
-    if code and _DAMAGED in said:
-        _forget_damaged(builder)
-        code, said = _build(builder, reference, platform, "type=cacheonly")
+    code, output = _build(builder, reference, platform, "type=cacheonly")
+    if code and _DAMAGED in output:
+        # Let BuildKit collect garbage, or it would take these bytes for the answer of the next
+        # pull, too. No cache has such an id, so nothing else is removed.
+        argv = ["docker", "buildx", "prune", "--builder", builder.name, "--force"]
+        run([*argv, "--filter", "id=^none$"], capture=True)
+        code, output = _build(builder, reference, platform, "type=cacheonly")
     if not code:
         return None
-    last = _last_line(said)
+    last = _last_line(output)
     repeated = REPEATED.search(last)
     if not repeated or _ENGINE.search(last):
-        reported = last if repeated else said.strip()
+        reported = last if repeated else output.strip()
         what = f"the builder {builder.name} reports:\n{reported}\n"
         fix = "Check the builder ('docker buildx ls'), and the log and the disk of its engine."
         raise EngineError(Problem(what=what, fix=fix))
@@ -200,24 +199,14 @@ def pull(builder: Builder, reference: str, architecture: str) -> Refusal | None:
 def export_layout(builder: Builder, reference: str, architecture: str, folder: Path) -> None:
     """Write the image ``reference`` for one architecture into ``folder``, as an OCI layout."""
     output = f"type=oci,dest={folder},tar=false"
-    code, said = _build(builder, reference, f"linux/{architecture}", output)
+    code, text = _build(builder, reference, f"linux/{architecture}", output)
     if code:
-        raise EngineError(f"{reference} cannot be exported:\n{_last_line(said)}")
+        raise EngineError(f"{reference} cannot be exported:\n{_last_line(text)}")
 
 
-def _last_line(said: str) -> str:
+def _last_line(output: str) -> str:
     """The line that has the error of a build; those before it are about its progress."""
-    return (said.strip().splitlines() or ["docker gives no reason"])[-1]
-
-
-def _forget_damaged(builder: Builder) -> None:
-    """Let BuildKit collect garbage, with which goes what it has received and cannot use.
-
-    Until then it would take these bytes for the answer of the next pull, too. No cache has such an
-    id, so nothing else is removed.
-    """
-    argv = ["docker", "buildx", "prune", "--builder", builder.name, "--force"]
-    run([*argv, "--filter", "id=^none$"], capture=True)
+    return (output.strip().splitlines() or ["docker gives no reason"])[-1]
 
 
 def _build(builder: Builder, reference: str, platform: str, output: str) -> tuple[int, str]:
@@ -225,8 +214,5 @@ def _build(builder: Builder, reference: str, platform: str, output: str) -> tupl
         (Path(folder) / "Dockerfile").write_text(f"FROM {reference}\n", encoding="utf-8")
         argv = ["docker", "buildx", "build", "--builder", builder.name, "--platform", platform]
         argv += ["--progress", "plain", "--provenance", "false", "--output", output, folder]
-
-        def waiting() -> None:
-            console.say(f"pulling {reference} for {platform}")
-
+        waiting = partial(console.say, f"pulling {reference} for {platform}")
         return run(argv, capture=True, env=_ENVIRONMENT, waiting=waiting)

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
-import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import module_from_spec
 from pathlib import Path
+from typing import Any
+from zipimport import zipimporter
 
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import EngineError, Problem
 from cannery.common.model import Target
-from cannery.compat.facts import Compat, Driver
+from cannery.compat.facts import Compat
 from cannery.deploy.run_spec import DRIVER, DRIVER_MOUNTS, RunSpec, ascend_runtime, npus
 from cannery.deploy.workload import Workload
 from cannery.engine import client as engine
@@ -20,6 +23,7 @@ from cannery.engine.containers import stand_ins
 from cannery.image.simulated import DRIVER_MARKER
 
 _EMULATORS = {"aarch64": "qemu-aarch64", "x86_64": "qemu-x86_64"}
+_DOCTOR = Path(__file__).parents[1] / "image" / "context" / "ascend-doctor"
 _CHECK_DRIVER = "Containers need a device there: check the driver of this host."
 
 
@@ -42,13 +46,13 @@ def check_host(
 
     ``build`` is the command that builds the image; empty if the image is in a registry.
     """
-    found: list[Problem | str] = []
+    findings: list[Problem | str] = []
     if not workload.simulate_host:
-        found += [*_devices(workload, root), *_driver(workload.target, compat, root)]
-    found += [*_memory(workload, root), *_engine(workload, root, build)]
+        findings += [*_devices(workload, root), *_driver(workload.target, compat, root)]
+    findings += [*_memory(workload, root), *_engine(workload, root, build)]
     return Findings(
-        problems=tuple(each for each in found if isinstance(each, Problem)),
-        notes=tuple(each for each in found if isinstance(each, str)),
+        problems=tuple(finding for finding in findings if isinstance(finding, Problem)),
+        notes=tuple(finding for finding in findings if isinstance(finding, str)),
     )
 
 
@@ -99,7 +103,7 @@ def _driver(target: Target, compat: Compat | None, root: Path) -> Iterator[Probl
         text = (root / DRIVER.lstrip("/") / "version.info").read_text("utf-8", "replace")
     except OSError:
         text = ""
-    if not (version := driver_version(text)):
+    if not (version := _doctor().version_in(text)):
         yield f"{DRIVER}/version.info does not contain the version of the driver."
     elif compat and (judged := judge_driver(version, target, compat)):
         yield judged
@@ -132,13 +136,13 @@ def _engine(workload: Workload, root: Path, build: str) -> Iterator[Problem]:
             yield Problem(what=f"{what} {target.id} is for.", fix=fix)
         if workload.ascend and (problem := without_runtime(runtimes)):
             yield problem
-        yield from _image(workload, build)
+        if problem := _image(workload, build):
+            yield problem
     except EngineError as error:
         yield from error.problems
 
 
 def _emulates(machine: str, root: Path) -> bool:
-    """Whether the kernel runs programs of ``machine`` through an emulator."""
     try:
         entry = root / "proc/sys/fs/binfmt_misc" / _EMULATORS[machine]
         return entry.read_text(encoding="ascii", errors="replace").startswith("enabled")
@@ -146,31 +150,26 @@ def _emulates(machine: str, root: Path) -> bool:
         return False
 
 
-def _image(workload: Workload, build: str) -> Iterator[Problem]:
-    target = workload.target
-    if engine.image_id(workload.image):
-        architecture = engine.image_architecture(workload.image)
-        if architecture != target.docker_arch:
-            what = f"{workload.image} is for {architecture}, but {target.id} is for"
-            yield Problem(what=f"{what} {target.docker_arch}.", fix="Name another image.")
-        else:
-            yield from _kind(workload)
-    elif build:
-        yield Problem(what=f"this machine has no {workload.image}.", fix=f"Run: {build}")
-    elif problem := engine.why_not_pulled(workload.image, target.platform):
-        yield problem
-
-
-def _kind(workload: Workload) -> Iterator[Problem]:
-    """Check that the image and the device are both simulated, or both not."""
-    signs = stand_ins(workload.image, workload.target)
+def _image(workload: Workload, build: str) -> Problem | None:
+    target, image = workload.target, workload.image
+    details = engine.image_details(image)
+    if not details and build:
+        return Problem(what=f"this machine has no {image}.", fix=f"Run: {build}")
+    if not details:
+        return engine.why_not_pulled(image, target.platform)
+    architecture = details["Architecture"]
+    if architecture != target.docker_arch:
+        what = f"{image} is for {architecture}, but {target.id} is for {target.docker_arch}."
+        return Problem(what=what, fix="Name another image.")
+    signs = stand_ins(image, target)
     if signs and not workload.simulate_host:
-        what = f"{workload.image} is a simulated image ({', '.join(signs)}) and cannot use an NPU."
+        what = f"{image} is a simulated image ({', '.join(signs)}) and cannot use an NPU."
         fix = "Add --simulate to run it on the simulated device, or name another image."
-        yield Problem(what=what, fix=fix)
-    elif workload.simulate_host and not signs:
-        what = f"{workload.image} is not a simulated image, and Huawei's CANN cannot use the"
-        yield Problem(what=f"{what} simulated driver.", fix="Leave out --simulate.")
+        return Problem(what=what, fix=fix)
+    if workload.simulate_host and not signs:
+        what = f"{image} is not a simulated image, and Huawei's CANN cannot use the simulated"
+        return Problem(what=f"{what} driver.", fix="Leave out --simulate.")
+    return None
 
 
 def devices_here(workload: Workload, root: Path = Path("/")) -> RunSpec | None:
@@ -181,45 +180,25 @@ def devices_here(workload: Workload, root: Path = Path("/")) -> RunSpec | None:
     return whole.found_below(root)
 
 
-_FORM = re.compile(
-    r"(?P<train>[0-9]+\.[0-9]+)(?:\.(?P<rc>rc)?(?P<number>[0-9]+))?(?:\.b?(?P<build>[0-9]+))?\b",
-    re.IGNORECASE | re.ASCII,
-)
-
-
-def driver_version(text: str) -> str:
-    """The version in a driver's version.info; empty if there is none."""
-    match = re.search(r"(?m)^\s*(?:Version|package_version)\s*=\s*(\S+)", text)
-    return match[1] if match else ""
+@cache
+def _doctor() -> Any:
+    """The module with the order of driver versions, of the ascend-doctor that images get."""
+    spec = zipimporter(str(_DOCTOR / "ascend_doctor")).find_spec("driver_version")
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def is_older(version: str, than: str) -> bool | None:
-    """Whether ``version`` is older than ``than``; None if the format of one is unknown.
-
-    A build (b090) is compared only if both versions have one; 25.0 is before 25.0.rc1.
-    """
-    found, bound = _FORM.match(version), _FORM.match(than)
-    if not found or not bound:
-        return None
-    if _key(found) != _key(bound):
-        return _key(found) < _key(bound)
-    if found["build"] is None or bound["build"] is None:
-        return False
-    return int(found["build"]) < int(bound["build"])
-
-
-def _key(match: re.Match[str]) -> tuple[int, ...]:
-    major, minor = match["train"].split(".")
-    is_final = match["number"] is not None and not match["rc"]
-    return int(major), int(minor), int(is_final), int(match["number"] or 0)
+    """Whether ``version`` is older than ``than``; None if the format of one is unknown."""
+    answer: bool | None = _doctor().is_older(version, than)
+    return answer
 
 
 def judge_driver(version: str, target: Target, compat: Compat) -> Problem | str:
-    """A problem with a host's driver for ``target``, or a note about it.
-
-    It is a problem only if every source requires a newer driver. The note is empty if the driver
-    satisfies all sources.
-    """
+    """A problem with a host's driver, if every source requires a newer one; or a note about it."""
     cann = target.cann.nearest_public if target.cann.interim else target.cann.version
     rows = [row for row in compat.drivers if row.cann == CannVersion.parse(cann)]
     if not rows:
@@ -229,7 +208,15 @@ def judge_driver(version: str, target: Target, compat: Compat) -> Problem | str:
         return f"the driver version of this host, {version!r}, has an unknown format."
     refusing = sorted((row for row in rows if answers[row]), key=lambda row: (row.rank, row.line))
     if not refusing:
-        return _newer(version, rows)
+        if not all(row.maximum and is_older(row.maximum, version) for row in rows):
+            return ""
+        newest = next(
+            row for row in rows if not any(is_older(row.maximum, other.maximum) for other in rows)
+        )
+        return (
+            f"the driver of this host is {version}, and the newest that is known to work with "
+            f"CANN {newest.cann} is {newest.maximum} ({newest.cited})."
+        )
     needed = refusing[0]
     what = (
         f"the driver of this host is {version}, but CANN {cann} needs {needed.minimum} or newer"
@@ -239,16 +226,3 @@ def judge_driver(version: str, target: Target, compat: Compat) -> Problem | str:
         return f"{what}; other sources accept this driver."
     fix = "Update the driver of the host, or choose a target with an older CANN."
     return Problem(what=f"{what}.", fix=fix)
-
-
-def _newer(version: str, rows: Sequence[Driver]) -> str:
-    """A remark on a driver that is newer than all those that the sources name, else ""."""
-    if not all(row.maximum and is_older(row.maximum, version) for row in rows):
-        return ""
-    newest = next(
-        row for row in rows if not any(is_older(row.maximum, each.maximum) for each in rows)
-    )
-    return (
-        f"the driver of this host is {version}, and the newest that is known to work with "
-        f"CANN {newest.cann} is {newest.maximum} ({newest.cited})."
-    )

@@ -54,11 +54,6 @@ def simulate(
     The files ``needed``, by component, are taken from ``real``; without it these are all files
     without a stand-in. If others are among them, they are put into a folder of their own, so that
     the next run finds the stand-ins.
-
-    Raises:
-        EngineError, BuildError: as ``build_packages``.
-        ArtifactError: a file is missing in ``real``.
-        FileError: the files cannot be written.
     """
     needed = needed or target.real_artifacts
     check_artifacts(target, real, needed, simulated=True)
@@ -66,11 +61,11 @@ def simulate(
     folder = made.artifacts.parent
     try:
         if needed.keys() - target.real_artifacts.keys():
-            own = replace(made, artifacts=folder / "with-cann")
-            own.artifacts.mkdir(exist_ok=True)
+            mixed = replace(made, artifacts=folder / "with-cann")
+            mixed.artifacts.mkdir(exist_ok=True)
             for path in made.artifacts.iterdir():
-                link_or_copy(path, own.artifacts / path.name)
-            made = own
+                link_or_copy(path, mixed.artifacts / path.name)
+            made = mixed
         for file in needed.values():
             link_or_copy(real / file.name, made.artifacts / file.name)
     except OSError as error:
@@ -87,8 +82,8 @@ def make_simulated(project: Project, target: Target, source: PackageIndex) -> Si
     folder = made.host.parent
     if not folder.exists():
         log = project.state / "logs" / "simulator.log"
-        said = "compiling the software device and making its packages, a minute or two"
-        console.say(f"{target.id}: {said} ({log})")
+        step = "compiling the software device and making its packages, a minute or two"
+        console.say(f"{target.id}: {step} ({log})")
         try:
             build_packages(project, target, package_spec(target), source, folder)
         except OSError as error:
@@ -99,11 +94,9 @@ def make_simulated(project: Project, target: Target, source: PackageIndex) -> Si
 def build_packages(
     project: Project, target: Target, spec: Mapping[str, Any], source: PackageIndex, folder: Path
 ) -> None:
-    """Write what the packer makes of ``spec`` into the new folder ``folder``.
+    """Write the packages that the packer makes of ``spec`` into the new folder ``folder``.
 
     Raises:
-        EngineError: there is no builder or no base.
-        BuildError: the build failed.
         OSError: the files cannot be written.
     """
     with temporary_folder(folder.parent) as temporary:
@@ -114,18 +107,15 @@ def build_packages(
         architecture, builder = building_architecture(), find_builder("")
         bases = Bases(builder=builder, notes=BaseCache(state=project.state), ca=source.ca)
         base = bases.find(target.build_base, architecture)
-        own = contexts([base], builder, project.state / "bases")
+        layouts = contexts([base], builder, project.state / "bases")
         build = ImageBuild(
             id="simulator",
             tag="",
             dockerfile=SOURCES / "Dockerfile",
             folder=SOURCES,
             platform=f"linux/{architecture}",
-            contexts={"spec": str(place), **own},
-            arguments={
-                "BUILD_IMAGE": base.reference,
-                "ARCH": target.machine,
-            },
+            contexts={"spec": str(place), **layouts},
+            arguments={"BUILD_IMAGE": base.reference, "ARCH": target.machine},
         )
         logs = project.state / "logs"
         settings = BakeSettings(builder=builder, source=source, caches=Caches(), logs=logs)

@@ -23,7 +23,7 @@ from cannery.image.environment import atb_variables
 from cannery.image.simulator_spec import DEVICES, DRIVER_VERSION, SOURCES, firsts, later
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
-from cannery.update.choice import layout_of
+from cannery.update.new_target import layout_of
 
 SIM_FILE = SOURCES / "ascend_sim" / "releases.json"
 DOCTOR_FILE = SOURCES.parent / "ascend-doctor" / "ascend_doctor" / "facts.json"

@@ -16,6 +16,7 @@ from cannery.common.errors import MatrixError, Problem, Span
 from cannery.common.model import Target
 from cannery.common.references import image_name
 from cannery.deploy import formats
+from cannery.deploy.workload import Workload
 from cannery.image import simulated
 from cannery.image.content_key import read_context
 from cannery.image.environment import (
@@ -139,6 +140,6 @@ class Renderer:
 
 def _compose(target: Target) -> str:
     more = f"For more cards: python build.py run --target {target.id} --format compose --cards 8"
-    workload = formats.Workload(image=image_name(target.id, simulate=False), target=target)
+    workload = Workload(image=image_name(target.id, simulate=False), target=target)
     text = formats.text("compose", workload)
     return f"# {BANNER}\n# {more}\n#\n{text}"

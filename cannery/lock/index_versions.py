@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 
 from packaging.requirements import InvalidRequirement
 from packaging.version import InvalidVersion, Version
@@ -20,15 +20,19 @@ from packaging.version import InvalidVersion, Version
 from cannery.common import console
 from cannery.common.errors import EngineError, MatrixError, Problem, UsageError, closest
 from cannery.common.files import read_text
-from cannery.common.model import Target
+from cannery.common.model import TOOLS, Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.process import run, workers
 from cannery.common.specifiers import normal_name, parse_requirement, parse_requirements
 from cannery.common.wheels import platforms
-from cannery.lock.index_questions import Question
+from cannery.compat.facts import Compat
 from cannery.lock.lock_file import parse_lock
 from cannery.lock.requirements import build_requirement_groups, requirement_groups
 from cannery.matrix.project import Project
+from cannery.matrix.versions import Use
+
+KEYS = ("torch_npu", "deepspeed", *TOOLS)
+"""The keys of a target that an index may have newer versions of."""
 
 _SDISTS = ("deepspeed",)
 """Packages without wheels, for which a platform cannot be given."""
@@ -36,11 +40,81 @@ _SDISTS = ("deepspeed",)
 _AT_ONCE = 8
 """How many questions are asked at the same time: pip mostly waits."""
 
-_FOUND = re.compile(r"^\s*Available versions: (.+)$", re.MULTILINE)
+_VERSIONS = re.compile(r"^\s*Available versions: (.+)$", re.MULTILINE)
 _FAILED = re.compile(r"^\s*Could not fetch URL (\S+): (.+?)(?: - skipping)?$", re.MULTILINE)
 _WARNED = re.compile(r"^\s*(?:WARNING|ERROR): (?!Retrying |pip index is )(.+)$", re.MULTILINE)
 _NOT_THERE = ("403 ", "404 ", "410 ")
 """Answers of an index that does not have a package; another index may have it."""
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Runtime:
+    """What a wheel must support: Python minor, machine, and the newest glibc that it may need."""
+
+    python: str
+    machine: str
+    glibc: str
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Question:
+    """Asks which versions of ``package`` the index has for ``runtime``."""
+
+    package: str
+    runtime: Runtime
+
+
+Answers = Mapping[Question, Collection[Version]]
+
+
+def questions(uses: Sequence[Use], chosen: Collection[str], compat: Compat) -> list[Question]:
+    """What to ask an index before ``updates.compare`` can be called with the same arguments.
+
+    For every target its own runtime; and for what is wholly new also the newest Python that
+    compat.yaml knows, because new wheels may not be made for the targets' Pythons any more.
+    """
+    asked = {
+        question_of(use.key, target) for use in open_uses(uses, chosen) for target in use.targets
+    }
+    if is_whole(uses, chosen):
+        runtimes = {question.runtime for question in asked if question.package == "torch_npu"}
+        known = {python for row in compat.pairings for python in row.pythons}
+        newest = max((*known, *(runtime.python for runtime in runtimes)), key=_numbers)
+        for machine in {runtime.machine for runtime in runtimes}:
+            same = [runtime for runtime in runtimes if runtime.machine == machine]
+            glibc = max((runtime.glibc for runtime in same), key=_numbers)
+            for python in (newest, max((runtime.python for runtime in same), key=_numbers)):
+                runtime = Runtime(python=python, machine=machine, glibc=glibc)
+                asked.add(Question(package="torch_npu", runtime=runtime))
+    return sorted(asked)
+
+
+def question_of(key: str, target: Target) -> Question:
+    """Asks for the versions of what ``key`` of ``target`` names."""
+    python, machine, glibc = target.python.minor, target.machine, target.base.glibc
+    runtime = Runtime(python=python, machine=machine, glibc=glibc)
+    return Question(package=TOOLS.get(key, key), runtime=runtime)
+
+
+def open_uses(uses: Iterable[Use], chosen: Collection[str]) -> list[Use]:
+    """The uses by a chosen target whose wheel comes from an index and is not tied to a plugin."""
+    return [
+        use
+        for use in uses
+        if any(target.id in chosen for target in use.targets)
+        and not any(use.key in target.vendor_wheels for target in use.targets)
+        and not (use.key == "deepspeed" and any(target.deepspeed_plugin for target in use.targets))
+    ]
+
+
+def is_whole(uses: Iterable[Use], chosen: Collection[str]) -> bool:
+    """Whether ``chosen`` are all targets with a torch_npu."""
+    users = {target.id for use in uses if use.key == "torch_npu" for target in use.targets}
+    return bool(users) and users <= set(chosen)
+
+
+def _numbers(dotted: str) -> list[int]:
+    return [int(part) for part in dotted.split(".")]
 
 
 def ask(questions: Iterable[Question], source: PackageIndex) -> dict[Question, frozenset[Version]]:
@@ -50,48 +124,46 @@ def ask(questions: Iterable[Question], source: PackageIndex) -> dict[Question, f
         EngineError: an index cannot be reached, no index has a package, or pip is missing.
     """
     asked = [*questions]
-    packages = sorted({each.package for each in asked})
+    packages = sorted({question.package for question in asked})
     console.say(f"asking the package index for {', '.join(packages)}")
     try:
         with workers(_AT_ONCE) as give:
-            given = [give(partial(_ask, source=source), each) for each in asked]
+            given = [give(partial(_ask, source=source), question) for question in asked]
     except EngineError:
-        # Which question fails first is chance.
-        errors = [each.exception() for each in given if not each.cancelled()]
-        found = [each.problems for each in errors if isinstance(each, EngineError)]
-        raise EngineError(_with_one_fix(chain.from_iterable(found))) from None
-    results = dict(zip(asked, (each.result() for each in given), strict=True))
-    there = {each.package for each, (versions, _) in results.items() if versions}
-    missing = {q.package: said for q, (_, said) in results.items() if q.package not in there}
+        # Which question fails first is chance; those that one thing mends are one problem.
+        errors = [future.exception() for future in given if not future.cancelled()]
+        by_fix: dict[str, dict[str, None]] = {}
+        for error in errors:
+            for problem in error.problems if isinstance(error, EngineError) else ():
+                by_fix.setdefault(problem.fix, {})[problem.what] = None
+        problems = [Problem(what="".join(whats), fix=fix) for fix, whats in by_fix.items()]
+        raise EngineError(problems) from None
+    results = dict(zip(asked, (future.result() for future in given), strict=True))
+    there = {question.package for question, (versions, _) in results.items() if versions}
+    missing = {q.package: output for q, (_, output) in results.items() if q.package not in there}
     if missing:
         fix = "Check --index-url and 'pip config list'."
         lines = [
-            f"the package index does not have {package}. pip says:\n{said}\n"
-            for package, said in missing.items()
+            f"the package index does not have {package}. pip says:\n{output}\n"
+            for package, output in missing.items()
         ]
         raise EngineError(Problem(what="".join(lines), fix=fix))
-    return {each: versions for each, (versions, _) in results.items()}
-
-
-def _with_one_fix(problems: Iterable[Problem]) -> list[Problem]:
-    """``problems``, those that one thing mends as one."""
-    by_fix: dict[str, dict[str, None]] = {}
-    for each in problems:
-        by_fix.setdefault(each.fix, {})[each.what] = None
-    return [Problem(what="".join(whats), fix=fix) for fix, whats in by_fix.items()]
+    return {question: versions for question, (versions, _) in results.items()}
 
 
 def _ask(question: Question, source: PackageIndex) -> tuple[frozenset[Version], str]:
-    """The versions, and the warnings of pip.
-
-    Raises:
-        EngineError: pip is missing, or cannot list them.
-    """
-    code, said = run(_argv(question), capture=True, env=pip_environment(source))
-    if "No module named pip" in said:
+    """The versions, and the warnings of pip."""
+    argv = [sys.executable, "-P", "-m", "pip", "-vv", "--disable-pip-version-check", "--no-input"]
+    argv += ["index", "versions", question.package, "--python-version", question.runtime.python]
+    if question.package not in _SDISTS:
+        # pip does not derive the platforms whose wheels are compatible.
+        names = platforms(question.runtime.machine, question.runtime.glibc)
+        argv += ["--only-binary", ":all:", *(f"--platform={name}" for name in names)]
+    code, output = run(argv, capture=True, env=pip_environment(source))
+    if "No module named pip" in output:
         what = f"{sys.executable} has no pip."
         raise EngineError(Problem(what=what, fix="'bash setup.sh' installs it."))
-    failed = _FAILED.findall(said)
+    failed = _FAILED.findall(output)
     # Even if another index has answered, because this one may have newer versions.
     unread = [
         f"the package index cannot be read: {url}: {why}\n"
@@ -101,42 +173,25 @@ def _ask(question: Question, source: PackageIndex) -> tuple[frozenset[Version], 
     if unread:
         fix = "Check the network, the proxy and --index-url; "
         fix += "name a file with your own certificates with --ca."
-        raise EngineError([Problem(what=each, fix=fix) for each in unread])
-    found = _FOUND.search(said)
-    complaints = [f"{url}: {why}" for url, why in failed] + _WARNED.findall(said)
-    if code and "No matching distribution found" not in said:
-        what = f"pip could not list {question.package} ({code}):\n{said.strip()[-2000:]}\n"
+        raise EngineError([Problem(what=what, fix=fix) for what in unread])
+    if code and "No matching distribution found" not in output:
+        what = f"pip could not list {question.package} ({code}):\n{output.strip()[-2000:]}\n"
         raise EngineError(Problem(what=what, fix="'bash setup.sh' installs a suitable pip."))
-    return frozenset(_versions(found[1] if found else "")), "\n".join(dict.fromkeys(complaints))
-
-
-def _argv(question: Question) -> list[str]:
-    argv = [sys.executable, "-P", "-m", "pip", "-vv", "--disable-pip-version-check", "--no-input"]
-    argv += ["index", "versions", question.package, "--python-version", question.runtime.python]
-    if question.package in _SDISTS:
-        return argv
-    # pip does not derive the platforms whose wheels are compatible.
-    names = platforms(question.runtime.machine, question.runtime.glibc)
-    return [*argv, "--only-binary", ":all:", *(f"--platform={each}" for each in names)]
+    listed, versions = _VERSIONS.search(output), set()
+    for text in listed[1].split(",") if listed else ():
+        with suppress(InvalidVersion):
+            versions.add(Version(text.strip()))
+    warnings = [f"{url}: {why}" for url, why in failed] + _WARNED.findall(output)
+    return frozenset(versions), "\n".join(dict.fromkeys(warnings))
 
 
 def pip_environment(source: PackageIndex) -> dict[str, str]:
     """Settings for pip, as variables, because everybody can see the arguments of a process."""
-    found = {}
-    if source.index_url:
-        found["PIP_INDEX_URL"] = source.index_url
+    variables = {"PIP_INDEX_URL": source.index_url} if source.index_url else {}
     if source.ca:
         # pip reads the first variable, and its libraries prefer the second.
-        found |= {"PIP_CERT": str(source.ca), "REQUESTS_CA_BUNDLE": str(source.ca)}
-    return found
-
-
-def _versions(listed: str) -> Iterable[Version]:
-    for text in listed.split(","):
-        try:
-            yield Version(text.strip())
-        except InvalidVersion:
-            continue
+        variables |= {"PIP_CERT": str(source.ca), "REQUESTS_CA_BUNDLE": str(source.ca)}
+    return variables
 
 
 def check_upgrades(project: Project, targets: Iterable[Target], upgrade: Iterable[str]) -> None:
@@ -167,11 +222,10 @@ def check_upgrades(project: Project, targets: Iterable[Target], upgrade: Iterabl
 
 def _packages(project: Project, target: Target) -> Iterator[str]:
     """The packages of a target: those that it requires, and all in its lock."""
-    groups = (requirement_groups(target), build_requirement_groups(target))
-    for texts in (texts for each in groups for texts in each.values()):
-        yield from (normal_name(each.name) for each in parse_requirements(texts))
+    for groups in (requirement_groups(target), build_requirement_groups(target)):
+        for texts in groups.values():
+            yield from (normal_name(requirement.name) for requirement in parse_requirements(texts))
     for path in (project.lock(target), project.build_requirements_lock(target)):
-        if path.exists():
-            # A line that is wrong is told when the target is locked.
-            with suppress(MatrixError):
-                yield from (wheel.name for wheel in parse_lock(read_text(path)).wheels)
+        # A line that is wrong is told when the target is locked.
+        with suppress(MatrixError, FileNotFoundError):
+            yield from (wheel.name for wheel in parse_lock(read_text(path)).wheels)

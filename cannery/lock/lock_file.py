@@ -102,7 +102,8 @@ class LockedWheel:
 
     def file_for(self, machine: str) -> LockedFile | None:
         """The one file that is installed on ``machine`` (``aarch64``); None if that is unknown."""
-        fitting = [file for file in self.files if _fits(file.name, machine)]
+        ends = ("-any.whl", f"{machine}.whl")
+        fitting = [f for f in self.files if not f.name.endswith(".whl") or f.name.endswith(ends)]
         return fitting[0] if len(fitting) == 1 else None
 
     @property
@@ -158,102 +159,59 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
     Raises:
         MatrixError: with every invalid line.
     """
-    blocks = [_parsed(block) for block in _BLOCK.split(text)]
-    if any(block.invalid for block in blocks):
-        # With the numbers that the lines have in the whole text.
-        lines = _parsed(text).invalid
-        raise MatrixError([_invalid(name, number, line) for number, line in lines])
-    wheels = tuple(wheel for block in blocks for wheel in block.wheels)
-    inputs = [block.inputs for block in blocks if block.inputs]
-    return Lock(text=text, wheels=wheels, inputs=inputs[-1] if inputs else "")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Parsed:
-    """A part of a lock; ``invalid`` are the numbers and texts of lines."""
-
-    wheels: tuple[LockedWheel, ...]
-    inputs: str
-    invalid: tuple[tuple[int, str], ...]
+    wheels, inputs, problems = [], "", []
+    number = 1
+    for block in _BLOCK.split(text):
+        wheel, block_inputs, invalid = _parsed(block)
+        wheels += [wheel] if wheel else []
+        inputs = block_inputs or inputs
+        for offset, line in invalid:
+            what = f"invalid line in a lock: {line.strip()!r}."
+            where = Span(file=name, line=number + offset, column=1)
+            fix = "Restore the file, or delete it and run 'python build.py lock'."
+            problems.append(Problem(what=what, where=where, fix=fix))
+        number += block.count("\n") + 1
+    if problems:
+        raise MatrixError(problems)
+    return Lock(text=text, wheels=tuple(wheels), inputs=inputs)
 
 
 @cache
-def _parsed(text: str) -> _Parsed:
-    """What is in a part that begins with a package, of which a matrix's locks share many."""
-    wheels: list[LockedWheel] = []
-    invalid: list[tuple[int, str]] = []
-    inputs = ""
-    package: re.Match[str] | None = None
-    hashes: list[str] = []
-    comments: list[str] = []
-
-    def close() -> None:
-        if package:
-            name, version = package["name"], package["version"]
-            wheels.append(_wheel(name, version, tuple(hashes), tuple(comments)))
-        hashes.clear()
-        comments.clear()
-
-    for number, line in enumerate(text.splitlines(), 1):
+def _parsed(block: str) -> tuple[LockedWheel | None, str, tuple[tuple[int, str], ...]]:
+    """The package, the inputs and the invalid lines of a block, of which locks share many."""
+    inputs, invalid = "", []
+    hashes, files, wants, parents = [], [], [], set()
+    lines = block.split("\n")
+    package = _PACKAGE.match(lines[0])
+    for number, line in enumerate(lines[1:] if package else lines, bool(package)):
         if line.startswith(_HASH) and package:
             hashes.append(line)
-        elif line.startswith("    #"):
-            comments.append(line)
-            if not all(map(_is_requirement, _wants(line))):
+        elif line.startswith(_FILE):
+            files.append(line.removeprefix(_FILE))
+        elif line.startswith(_WANTS):
+            wants += line.removeprefix(_WANTS).split()
+            try:
+                [parse_requirement(text) for text in line.removeprefix(_WANTS).split()]
+            except InvalidRequirement:
                 invalid.append((number, line))
-        elif found := _PACKAGE.match(line):
-            close()
-            package = found
+        elif via := _VIA.match(line):
+            parents.add(via["parent"])
         elif line.startswith(INPUTS):
             inputs = line.removeprefix(INPUTS)
         elif line.strip() and not line.lstrip().startswith("#"):
             invalid.append((number, line))
-    close()
-    return _Parsed(wheels=tuple(wheels), inputs=inputs, invalid=tuple(invalid))
-
-
-def _invalid(file: str, number: int, line: str) -> Problem:
-    return Problem(
-        what=f"invalid line in a lock: {line.strip()!r}.",
-        where=Span(file=file, line=number, column=1),
-        fix="Restore the file, or delete it and run 'python build.py lock'.",
-    )
-
-
-def _wheel(
-    name: str, version: str, hashes: tuple[str, ...], comments: tuple[str, ...]
-) -> LockedWheel:
-    """The package of these lines."""
-    parents = {via["parent"] for line in comments if (via := _VIA.match(line))}
-    files = (line.removeprefix(_FILE) for line in comments if line.startswith(_FILE))
-    groups = {p.removeprefix("-r ").removesuffix(".in") for p in parents if p.startswith("-r ")}
-    return LockedWheel(
-        name=normal_name(name),
-        version=version,
-        hash_lines=hashes,
+    wheel = package and LockedWheel(
+        name=normal_name(package["name"]),
+        version=package["version"],
+        hash_lines=tuple(hashes),
         file_names=tuple(files),
         parents=frozenset(normal_name(p) for p in parents if not p.startswith("-r ")),
-        groups=frozenset(groups),
-        wants=tuple(each for line in comments for each in _wants(line)),
+        groups=frozenset(
+            p.removeprefix("-r ").removesuffix(".in") for p in parents if p.startswith("-r ")
+        ),
+        wants=tuple(wants),
     )
-
-
-def _wants(line: str) -> list[str]:
-    """The requirements in a line with what a package wants; none in another line."""
-    return line.removeprefix(_WANTS).split() if line.startswith(_WANTS) else []
-
-
-def _is_requirement(text: str) -> bool:
-    try:
-        parse_requirement(text)
-    except InvalidRequirement:
-        return False
-    return True
-
-
-def _fits(file: str, machine: str) -> bool:
-    """Whether a file is for all machines or for ``machine``, by its name."""
-    return not file.endswith(".whl") or file.removesuffix(".whl").endswith(("-any", machine))
+    return wheel, inputs, tuple(invalid)
 
 
 def with_files(text: str, files: Mapping[str, Sequence[LockedFile]]) -> str:
@@ -263,10 +221,10 @@ def with_files(text: str, files: Mapping[str, Sequence[LockedFile]]) -> str:
         if line.startswith((_HASH, _FILE, _WANTS)):
             continue
         package = _PACKAGE.match(line)
-        own = files.get(normal_name(package["name"]), ()) if package else ()
-        each = [line.removesuffix(" \\"), *(f"{_HASH}{file.sha256}" for file in own)]
-        lines.append(" \\\n".join(each))
-        lines += [f"{_FILE}{file.name}" for file in own]
+        new = files.get(normal_name(package["name"]), ()) if package else ()
+        with_hashes = [line.removesuffix(" \\"), *(f"{_HASH}{file.sha256}" for file in new)]
+        lines.append(" \\\n".join(with_hashes))
+        lines += [f"{_FILE}{file.name}" for file in new]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -278,8 +236,8 @@ def with_wants(text: str, wants: Mapping[str, Sequence[str]]) -> str:
         lines.append(line)
         if package := _PACKAGE.match(line):
             name = normal_name(package["name"])
-        elif line.startswith(_FILE) and (own := wants.get(name)):
-            lines.append(_WANTS + " ".join(own))
+        elif line.startswith(_FILE) and wants.get(name):
+            lines.append(_WANTS + " ".join(wants[name]))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -289,26 +247,60 @@ def check_lock(target: Target, lock: Lock) -> None:
     That of the build requirements is checked as well, if there is one.
     """
     problems: list[_Misfit] = []
-    over = _overrides(target)
+    replaced = _overrides(target)
     for group, texts in requirement_groups(target).items():
         for text in texts:
             requirement = parse_requirement(text)
             name = normal_name(requirement.name)
-            bounds = over.get(name, [text])
+            bounds = replaced.get(name, [text])
             if not bounds or not applies(requirement, target):
                 continue
             wheel = lock.by_name.get(name)
             if wheel is None or group not in wheel.groups:
                 problems.append((f"{requirement} is not locked.", ""))
-            elif not all(admits(each, wheel.version) for each in bounds):
+            elif not all(admits(bound, wheel.version) for bound in bounds):
                 problems.append((f"{requirement} is locked as {wheel.version}.", name))
-    problems += _unclear(lock)
-    if not problems and lock.inputs != inputs_digest(target):
-        problems.append(("the requirements of the target have changed since it was locked.", ""))
-    if problems:
-        raise _out_of_date(target, lock, "requirements.lock", problems)
+    what = "the requirements of the target have changed since it was locked."
+    is_stale = lock.inputs != inputs_digest(target)
+    _require(target, lock, "requirements.lock", problems, what if is_stale else "")
     if lock.build:
-        _check_build_lock(target, lock.build)
+        what = "the build requirements of the target have changed since it was locked."
+        is_stale = lock.build.inputs != build_inputs_digest(target)
+        _require(target, lock.build, "build-requirements.lock", [], what if is_stale else "")
+
+
+def _overrides(target: Target) -> dict[str, list[str]]:
+    """Package to what replaces every requirement of it; to nothing if it is to be left out."""
+    replaced: dict[str, list[str]] = {}
+    for text in overrides(target):
+        requirement = parse_requirement(text)
+        bounds = replaced.setdefault(normal_name(requirement.name), [])
+        bounds += [text] if applies(requirement, target) else []
+    return replaced
+
+
+def _require(target: Target, lock: Lock, name: str, misfits: Sequence[_Misfit], stale: str) -> None:
+    """Raise MatrixError with each problem at the line of its package, or else of the inputs."""
+    problems = [*misfits]
+    if unclear := [wheel.name for wheel in lock.wheels if not wheel.has_one_file]:
+        what = f"the lock lists no single file for {some_of(unclear, _SHOWN)}."
+        problems.append((what, unclear[0]))
+    if stale and not problems:
+        problems.append((stale, ""))
+    if not problems:
+        return
+    lines: dict[str, int] = {}
+    for number, line in enumerate(lock.text.splitlines(), 1):
+        package = _PACKAGE.match(line)
+        if package or line.startswith(INPUTS):
+            lines.setdefault(normal_name(package["name"]) if package else "", number)
+    file, fix = f"images/{target.id}/{name}", f"Run 'python build.py lock --target {target.id}'."
+    raise MatrixError(
+        [
+            Problem(what=what, fix=fix, where=Span(file=file, line=lines.get(at, 1), column=1))
+            for what, at in problems
+        ]
+    )
 
 
 def contradictions(target: Target, lock: Lock) -> list[Problem]:
@@ -317,94 +309,48 @@ def contradictions(target: Target, lock: Lock) -> list[Problem]:
     A wheel that is locked in another version than the target names by now says nothing, nor one
     that the target takes in any version, because the next lock finds one that fits.
     """
-    asked: dict[str, list[str]] = {}
+    asked: dict[str, list[Requirement]] = {}
     for text in (text for texts in requirement_groups(target).values() for text in texts):
         requirement = parse_requirement(text)
         if applies(requirement, target):
-            asked.setdefault(normal_name(requirement.name), []).append(text)
-    if wheel := target.torch_wheel:
-        asked.setdefault("torch", []).append(f"torch=={wheel.version}")
+            asked.setdefault(normal_name(requirement.name), []).append(requirement)
+    if target.torch_wheel:
+        torch = parse_requirement(f"torch=={target.torch_wheel.version}")
+        asked.setdefault("torch", []).append(torch)
     for name in _overrides(target):
         asked.pop(name, None)
-    return [
-        _contradiction(target, lock, wheel, want, has)
-        for wheel in lock.wheels
-        if wheel.wants and _is_asked(wheel, asked.get(wheel.name, ()))
-        for want in wheel.wants
-        if (has := _other(target, parse_requirement(want), asked))
-    ]
+    problems = []
+    for wheel in lock.wheels:
+        bounds = asked.get(wheel.name, ())
+        is_locked = all(admits(str(bound), wheel.version) for bound in bounds)
+        if not is_locked or not any(bound.specifier for bound in bounds):
+            continue
+        for want in map(parse_requirement, wheel.wants):
+            if present := _misfit(target, want, asked):
+                pin = f"{wheel.name}=={wheel.version} "
+                before = lock.text.partition(f"\n{pin}")[0]
+                line = before.count("\n") + 2 if before != lock.text else 1
+                problems.append(
+                    Problem(
+                        what=f"the metadata of {wheel.name} {wheel.version} wants {want}, and the "
+                        f"target has {present}; images/{target.id}/requirements.lock:{line} has it "
+                        "from the package index.",
+                        where=target.span,
+                        fix="Change one of the two, then run 'python build.py lock --target "
+                        f"{target.id}'.",
+                    )
+                )
+    return problems
 
 
-def _is_asked(wheel: LockedWheel, texts: Sequence[str]) -> bool:
-    is_bounded = any(parse_requirement(text).specifier for text in texts)
-    return is_bounded and all(admits(text, wheel.version) for text in texts)
-
-
-def _other(target: Target, want: Requirement, asked: Mapping[str, Sequence[str]]) -> str:
-    """What the target has in place of ``want``; empty if that fits."""
+def _misfit(target: Target, want: Requirement, asked: Mapping[str, list[Requirement]]) -> str:
+    """The requirement or the Python of ``target`` that excludes ``want``; empty for none."""
     if want.name == PYTHON:
         fits = want.specifier.contains(target.python.version, prereleases=True)
         return "" if fits else f"Python {target.python.version}"
-    found = (
-        text
-        for text in asked.get(normal_name(want.name), ())
-        if not overlap(parse_requirement(text).specifier, want.specifier)
-    )
-    return next(found, "")
-
-
-def _contradiction(target: Target, lock: Lock, wheel: LockedWheel, want: str, has: str) -> Problem:
-    lines = lock.text.splitlines()
-    pin = f"{wheel.name}=={wheel.version}"
-    line = next((i for i, each in enumerate(lines, 1) if each.split(" ")[0] == pin), 1)
-    said = f"the metadata of {wheel.name} {wheel.version} wants {want}"
-    return Problem(
-        what=f"{said}, and the target has {has}; "
-        f"images/{target.id}/requirements.lock:{line} has it from the package index.",
-        where=target.span,
-        fix=f"Change one of the two, then run 'python build.py lock --target {target.id}'.",
-    )
-
-
-def _overrides(target: Target) -> dict[str, list[str]]:
-    """Package to what replaces every requirement of it; to nothing if it is to be left out."""
-    found: dict[str, list[str]] = {}
-    for text in overrides(target):
-        requirement = parse_requirement(text)
-        bounds = found.setdefault(normal_name(requirement.name), [])
-        bounds += [text] if applies(requirement, target) else []
-    return found
-
-
-def _check_build_lock(target: Target, lock: Lock) -> None:
-    problems = _unclear(lock)
-    if not problems and lock.inputs != build_inputs_digest(target):
-        what = "the build requirements of the target have changed since it was locked."
-        problems.append((what, ""))
-    if problems:
-        raise _out_of_date(target, lock, "build-requirements.lock", problems)
-
-
-def _unclear(lock: Lock) -> list[_Misfit]:
-    names = [wheel.name for wheel in lock.wheels if not wheel.has_one_file]
-    what = f"it does not name the one file of {some_of(names, _SHOWN)}."
-    return [(what, names[0])] if names else []
-
-
-def _out_of_date(target: Target, lock: Lock, name: str, problems: Sequence[_Misfit]) -> MatrixError:
-    """Every problem at its line: that of its package, or else that of the inputs."""
-    lines: dict[str, int] = {}
-    for number, line in enumerate(lock.text.splitlines(), 1):
-        package = _PACKAGE.match(line)
-        if package or line.startswith(INPUTS):
-            lines.setdefault(normal_name(package["name"]) if package else "", number)
-    file, fix = f"images/{target.id}/{name}", f"Run 'python build.py lock --target {target.id}'."
-    return MatrixError(
-        [
-            Problem(what=what, fix=fix, where=Span(file=file, line=lines.get(at, 1), column=1))
-            for what, at in problems
-        ]
-    )
+    requirements = asked.get(normal_name(want.name), ())
+    misfits = (r for r in requirements if not overlap(r.specifier, want.specifier))
+    return str(next(misfits, ""))
 
 
 def read_lock(project: Project, target: Target) -> Lock:
@@ -427,10 +373,9 @@ def read_lock(project: Project, target: Target) -> Lock:
     return replace(lock, build=_read(project, target, path, missing))
 
 
-def _read(project: Project, target: Target, path: Path, what: str) -> Lock:
-    """The lock at ``path``; ``what`` is said if there is none."""
+def _read(project: Project, target: Target, path: Path, missing: str) -> Lock:
     try:
         return parse_lock(read_text(path), str(path.relative_to(project.root)))
     except FileNotFoundError as error:
         fix = f"Run 'python build.py lock --target {target.id}'."
-        raise MatrixError(Problem(what=what, fix=fix)) from error
+        raise MatrixError(Problem(what=missing, fix=fix)) from error

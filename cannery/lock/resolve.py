@@ -4,30 +4,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from packaging.tags import Tag
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from cannery.common import console
 from cannery.common.bases import Base
-from cannery.common.errors import CanneryError, MatrixError, Problem, Span
+from cannery.common.errors import CanneryError, EngineError, MatrixError, Problem, Span
 from cannery.common.files import read_text
 from cannery.common.model import Target
+from cannery.common.outside import parse_toml
 from cannery.common.package_index import PackageIndex
+from cannery.common.specifiers import normal_name
 from cannery.common.wheels import MACHINES, WheelPlatform
-from cannery.lock.lock_file import INPUTS, parse_lock, with_files
-from cannery.lock.locked_files import Pinned, exact, nearest, platform_options
-from cannery.lock.requirements import (
-    build_inputs_digest,
-    build_requirement_groups,
-    index_options,
-    inputs_digest,
-    overrides,
-    requirement_groups,
-    sdists,
-    wheel_platform,
-)
+from cannery.lock import requirements
+from cannery.lock.lock_file import INPUTS, Lock, LockedFile, parse_lock, with_files
 from cannery.lock.uv import Job, UnsolvedError, compiled, stated_metadata
 from cannery.lock.wheel_requirements import Metadata
 from cannery.matrix.files import FACTS
@@ -47,16 +44,16 @@ _BUILD_PYTHON = "3.11"
 """The Python version of the ``build`` stage."""
 
 _OUTPUT = ("--annotation-style", "split", "--build-constraint", "build.txt")
-
+_UNIVERSAL = ("--universal", "--only-binary", ":all:")
 _EXCLUDED = "\n# The following packages were excluded from the output:"
 
 _NO_FILE = re.compile(r"\b(?P<name>[\w.-]+)==(?P<version>\S+) has no (?:usable )?wheels\b")
-"""What uv says of a version whose files do not fit the target."""
+"""The message of uv for a version whose files do not fit the target."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Locking:
-    """What became of locks. ``failures`` maps a target's id to the reason why it has no new one."""
+    """The files that changed, and for a target's id the reason why it has no new lock."""
 
     changed: tuple[Path, ...]
     failures: Mapping[str, CanneryError]
@@ -64,13 +61,17 @@ class Locking:
 
 @dataclass(frozen=True, kw_only=True)
 class _Lock:
-    """A lock of a target: groups of requirements, and options of uv with the files they name."""
+    """Groups of requirements and their platforms; options of uv, with the files that they name.
+
+    ``sdists`` are the packages without wheels, ``indexes`` the options for further indexes.
+    """
 
     name: str
     path: Path
     groups: Mapping[str, tuple[str, ...]]
-    more: Mapping[str, str] = field(default_factory=dict)
-    options: tuple[str, ...] = ()
+    platforms: Sequence[WheelPlatform]
+    options: tuple[str, ...]
+    files: Mapping[str, str] = field(default_factory=dict)
     indexes: tuple[str, ...] = ()
     sdists: tuple[str, ...] = ()
 
@@ -79,34 +80,26 @@ def write_locks(
     project: Project, targets: Sequence[Target], upgrade: Sequence[str], source: PackageIndex
 ) -> Locking:
     """Lock the build stage and every target; each target is tried, also after a failure."""
-    before = {path: _text(path) for path in _paths(project, targets)}
+    paths = [project.build_lock]
+    for target in targets:
+        paths += [project.lock(target), project.build_requirements_lock(target)]
+    before = {path: _text(path) for path in paths}
     console.say("resolving the packages of the build stage")
-    base = _oldest(project.matrix().targets.values())
-    texts = {project.build_lock: lock_build_stage(project, base, source)}
+    # All targets share this lock, so it is for the oldest glibc.
+    bases = [target.build_base for target in project.matrix().targets.values()]
+    oldest = min(bases, key=lambda base: [int(number) for number in base.glibc.split(".")])
+    texts = {project.build_lock: lock_build_stage(project, oldest, source)}
     failures: dict[str, CanneryError] = {}
     metadata = Metadata(source)
     for number, target in enumerate(targets, 1):
         console.say(f"resolving the packages of {target.id} ({number} of {len(targets)})")
         try:
-            text = lock_target(project, target, upgrade, source)
-            path = project.lock(target)
-            texts[path] = metadata.added(target, text, before[path])
-            if target.built_wheels:
-                path = project.build_requirements_lock(target)
-                texts[path] = lock_build_requirements(project, target, upgrade, source)
+            texts |= locks_of(project, target, upgrade, metadata, before[project.lock(target)])
         except CanneryError as error:
             failures[target.id] = error
     changed = {path: text for path, text in texts.items() if before[path] != text}
     project.replace(changed, {path: before[path] for path in changed})
     return Locking(changed=tuple(changed), failures=failures)
-
-
-def _paths(project: Project, targets: Iterable[Target]) -> Iterator[Path]:
-    """Every lock that locking ``targets`` can change."""
-    yield project.build_lock
-    for target in targets:
-        yield project.lock(target)
-        yield project.build_requirements_lock(target)
 
 
 def _text(path: Path) -> str | None:
@@ -115,164 +108,277 @@ def _text(path: Path) -> str | None:
     return None
 
 
-def _oldest(targets: Iterable[Target]) -> Base:
-    """The build base with the oldest glibc: all targets share the lock of the build stage."""
-    bases = [target.build_base for target in targets]
-    return min(bases, key=lambda base: [int(number) for number in base.glibc.split(".")])
+def locks_of(
+    project: Project,
+    target: Target,
+    upgrade: Sequence[str],
+    metadata: Metadata,
+    before: str | None,
+) -> dict[Path, str]:
+    """The texts of the locks of ``target``; ``before`` is the text of requirements.lock.
 
-
-def lock_target(
-    project: Project, target: Target, upgrade: Iterable[str], source: PackageIndex
-) -> str:
-    """The text of the lock of ``target``; locked versions stay, except those in ``upgrade``.
+    Locked versions stay, except those in ``upgrade``.
 
     Raises:
         MatrixError: the requirements cannot be satisfied; the message has uv's explanation. Or the
             lock that is there has an invalid line, or the index has other files than it names.
         EngineError: uv failed for another reason, such as an index that cannot be reached.
     """
-    override = overrides(target)
-    allowed_env = {wheel.package: wheel.version for wheel in target.built_wheels.values()}
+    text = lock_target(project, target, upgrade, metadata.source)
+    texts = {project.lock(target): metadata.added(target, text, before)}
+    if target.built_wheels:
+        path = project.build_requirements_lock(target)
+        texts[path] = lock_build_requirements(project, target, upgrade, metadata.source)
+    return texts
+
+
+def lock_target(
+    project: Project, target: Target, upgrade: Iterable[str], source: PackageIndex
+) -> str:
+    """The text of the lock of ``target``."""
+    override = requirements.overrides(target)
+    stated = {wheel.package: wheel.version for wheel in target.built_wheels.values()}
     files = {"overrides.txt": "\n".join(override)} if override else {}
     options = ("--override", "overrides.txt") if override else ()
     if wheel := target.torch_wheel:
         # Whoever requires torch must go with the file, and gets none from an index.
-        allowed_env["torch"] = wheel.version
+        stated["torch"] = wheel.version
         files["torch.txt"] = f"torch=={wheel.version}\n"
         options = (*options, "--constraint", "torch.txt", "--no-emit-package", "torch")
+    sdists = requirements.sdists(target)
+    platform = requirements.wheel_platform(target)
     lock = _Lock(
         name=target.id,
         path=project.lock(target),
-        groups=requirement_groups(target),
-        more=stated_metadata(allowed_env) | files,
-        options=options,
-        indexes=index_options(target),
-        sdists=sdists(target),
+        groups=requirements.requirement_groups(target),
+        platforms=[platform],
+        options=(*_platform_options(platform, sdists), *_upgrades(upgrade), *options),
+        files=stated_metadata(stated) | files,
+        indexes=requirements.index_options(target),
+        sdists=sdists,
     )
-    text = _locked(project, target, lock, upgrade, source)
-    return f"{HEADER}{INPUTS}{inputs_digest(target)}\n{text}"
+    text = _locked(project, lock, source, target)
+    return f"{HEADER}{INPUTS}{requirements.inputs_digest(target)}\n{text}"
 
 
 def lock_build_requirements(
     project: Project, target: Target, upgrade: Iterable[str], source: PackageIndex
 ) -> str:
-    """The text of the lock of what builds wheels of ``target`` from sdists; as ``lock_target``."""
+    """The text of the lock of what builds wheels of ``target`` from sdists."""
+    platform = requirements.wheel_platform(target)
     lock = _Lock(
         name=f"the builder of {target.id}",
         path=project.build_requirements_lock(target),
-        groups=build_requirement_groups(target),
-    )
-    text = _locked(project, target, lock, upgrade, source)
-    return f"{HEADER}{INPUTS}{build_inputs_digest(target)}\n{text}"
-
-
-def _locked(
-    project: Project, target: Target, lock: _Lock, upgrade: Iterable[str], source: PackageIndex
-) -> str:
-    before = _before(project, lock.path)
-    platform = wheel_platform(target)
-    job = Job(
-        name=lock.name,
-        inputs=_inputs(lock.groups),
-        before=with_files(before, {}),
-        more={**_BUILD_FILES, **lock.more},
-        options=(
-            *_OUTPUT,
-            *platform_options(platform, lock.sdists),
-            *(option for package in upgrade for option in ("--upgrade-package", package)),
-            *lock.options,
-            *lock.indexes,
-        ),
-        output="lock.txt",
-    )
-    try:
-        text = _packages_only(compiled(job, source))
-    except UnsolvedError as error:
-        raise _unsolved(project, target, error, source) from error
-    pinned = Pinned(
-        name=str(lock.path.relative_to(project.root)),
-        text=text,
-        before=before,
+        groups=requirements.build_requirement_groups(target),
         platforms=[platform],
-        sdists=lock.sdists,
-        settings=lock.more,
-        indexes=lock.indexes,
+        options=(*_platform_options(platform, ()), *_upgrades(upgrade)),
     )
-    return exact(pinned, source)
+    text = _locked(project, lock, source, target)
+    return f"{HEADER}{INPUTS}{requirements.build_inputs_digest(target)}\n{text}"
 
 
 def lock_build_stage(project: Project, base: Base, source: PackageIndex) -> str:
     """The text of the lock of the ``build`` stage on ``base``, for all building machines."""
-    before = _before(project, project.build_lock)
-    job = Job(
-        name="the build stage",
-        inputs=_inputs({"build": _BUILD}),
-        before=with_files(before, {}),
-        more=_BUILD_FILES,
-        options=(
-            *_OUTPUT,
-            *("--python-version", _BUILD_PYTHON, "--universal", "--only-binary", ":all:"),
-        ),
-        output="lock.txt",
-    )
     abi = "cp" + _BUILD_PYTHON.replace(".", "")
-    pinned = Pinned(
-        name=str(project.build_lock.relative_to(project.root)),
-        text=_packages_only(compiled(job, source)),
-        before=before,
+    lock = _Lock(
+        name="the build stage",
+        path=project.build_lock,
+        groups={"build": _BUILD},
         platforms=[
             WheelPlatform(python=_BUILD_PYTHON, abi=abi, machine=machine, glibc=base.glibc)
             for machine in MACHINES
         ],
+        options=("--python-version", _BUILD_PYTHON, *_UNIVERSAL),
     )
-    return HEADER + exact(pinned, source)
+    return HEADER + _locked(project, lock, source, None)
 
 
-def _before(project: Project, path: Path) -> str:
-    """The text of the lock that is there; uv would name a temporary file for a wrong line."""
-    text = read_text(path) if path.exists() else ""
-    parse_lock(text, str(path.relative_to(project.root)))
-    return text
+def _platform_options(platform: WheelPlatform, sdists: Iterable[str]) -> tuple[str, ...]:
+    return (
+        *("--python-version", platform.python),
+        *("--python-platform", platform.uv_name),
+        *("--only-binary", ":all:"),
+        *(word for name in sdists for word in ("--no-binary", name)),
+    )
 
 
-def _inputs(groups: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    return {f"{group}.in": "\n".join(texts) + "\n" for group, texts in groups.items()}
+def _upgrades(packages: Iterable[str]) -> tuple[str, ...]:
+    return tuple(word for package in packages for word in ("--upgrade-package", package))
 
 
-def _packages_only(text: str) -> str:
-    """``text`` without what uv keeps of the file that was there before, or adds at the end."""
-    lines = text.partition(_EXCLUDED)[0].splitlines(keepends=True)
-    return "".join(line for line in lines if not line.startswith((HEADER.strip(), INPUTS)))
+def _locked(project: Project, lock: _Lock, source: PackageIndex, target: Target | None) -> str:
+    """The packages of ``lock`` with their files; an error names the place in matrix.yaml."""
+    name = str(lock.path.relative_to(project.root))
+    text = read_text(lock.path) if lock.path.exists() else ""
+    # uv would name a temporary file for a wrong line.
+    before = parse_lock(text, name)
+    job = Job(
+        name=lock.name,
+        inputs={f"{group}.in": "\n".join(texts) + "\n" for group, texts in lock.groups.items()},
+        before=with_files(text, {}),
+        more={**_BUILD_FILES, **lock.files},
+        options=(*_OUTPUT, *lock.options, *lock.indexes),
+        output="lock.txt",
+    )
+    try:
+        output = compiled(job, source)
+    except UnsolvedError as error:
+        if target is None:
+            raise
+        raise _unsolved(project, target, error, source) from error
+    # Without the lines that uv keeps of the file that was there before, or adds at the end.
+    lines = output.partition(_EXCLUDED)[0].splitlines(keepends=True)
+    text = "".join(line for line in lines if not line.startswith((HEADER.strip(), INPUTS)))
+    resolved = parse_lock(text)
+    pins = [f"{wheel.name}=={wheel.version}" for wheel in resolved.wheels]
+    files: dict[str, list[LockedFile]] = {wheel.name: [] for wheel in resolved.wheels}
+    for platform in lock.platforms:
+        options = (*_platform_options(platform, lock.sdists), *lock.indexes)
+        listed = _listed(name, pins, options, source, lock.files)
+        for package, file in chosen_files(resolved, listed, platform).items():
+            if file not in files[package]:
+                files[package].append(file)
+    check_unchanged(name, before, [file for chosen in files.values() for file in chosen])
+    return with_files(text, files)
+
+
+def _listed(
+    name: str,
+    pins: Sequence[str],
+    options: Sequence[str],
+    source: PackageIndex,
+    files: Mapping[str, str],
+) -> dict[str, tuple[LockedFile, ...]]:
+    """Package to the files that the index has of the version in ``pins``."""
+    job = Job(
+        name=name,
+        inputs={"pins.in": "\n".join(pins) + "\n"},
+        options=("--format", "pylock.toml", "--no-deps", *options),
+        more=files,
+        output="pylock.toml",
+    )
+    try:
+        return listed_files(compiled(job, source))
+    except (ValueError, KeyError) as error:
+        what = f"uv's list of the files of {name} cannot be read: {error}."
+        fix = "'bash setup.sh' installs a suitable uv."
+        raise EngineError(Problem(what=what, fix=fix)) from error
+
+
+def listed_files(pylock: str) -> dict[str, tuple[LockedFile, ...]]:
+    """Package to its files in a pylock.toml; ``sha256`` is empty if the index does not name it."""
+    listed = {}
+    for package in parse_toml(pylock).get("packages", []):
+        files = []
+        for entry in (*package.get("wheels", []), package.get("sdist")):
+            if entry:
+                path = entry.get("path") or unquote(urlsplit(entry.get("url", "")).path)
+                name = entry.get("name") or path.rpartition("/")[2]
+                sha256 = entry.get("hashes", {}).get("sha256", "")
+                files.append(LockedFile(name=name, sha256=sha256))
+        listed[normal_name(package["name"])] = tuple(files)
+    return listed
+
+
+def chosen_files(
+    lock: Lock, listed: Mapping[str, Sequence[LockedFile]], platform: WheelPlatform
+) -> dict[str, LockedFile]:
+    """Package to the one of its ``listed`` files that an installer takes on ``platform``."""
+    ranks = {tag: rank for rank, tag in enumerate(platform.tags)}
+    chosen, problems = {}, []
+    for wheel in lock.wheels:
+        files = listed.get(wheel.name, ())
+        file = _best_file(files, ranks)
+        if file is None:
+            problems.append(_no_file(platform, wheel.name, wheel.version, files))
+        elif not file.sha256:
+            what = f"the package index has no sha256 of {file.name}."
+            problems.append(Problem(what=what, fix="Name an index that has it with --index-url."))
+        else:
+            chosen[wheel.name] = file
+    if problems:
+        raise MatrixError(problems)
+    return chosen
+
+
+def _best_file(files: Iterable[LockedFile], ranks: Mapping[Tag, int]) -> LockedFile | None:
+    """The wheel with the best tag and the highest build number, or without a wheel the sdist."""
+    wheels, sdists = [], []
+    for file in files:
+        if not file.name.endswith(".whl"):
+            sdists.append(file)
+            continue
+        with suppress(InvalidWheelFilename):
+            _, _, build, tags = parse_wheel_filename(file.name)
+            if fitting := [ranks[tag] for tag in tags if tag in ranks]:
+                wheels.append((-min(fitting), build, file))
+    if wheels:
+        return max(wheels, key=lambda wheel: wheel[:2])[2]
+    return sdists[0] if sdists else None
+
+
+def _no_file(
+    platform: WheelPlatform, name: str, version: str, files: Sequence[LockedFile]
+) -> Problem:
+    tag = platform.tags[0]
+    wanted = f"{name.replace('-', '_')}-{version}-{tag}.whl"
+    what = f"{name} {version} has no file for {tag} or a platform with an older glibc."
+    if not files:
+        return Problem(what=what)
+    near = max(files, key=lambda file: SequenceMatcher(None, wanted, file.name).ratio())
+    return Problem(what=what, fix=f"The nearest file is {near.name}.")
+
+
+def check_unchanged(path: str, before: Lock, files: Iterable[LockedFile]) -> None:
+    """Check that no file has another sha256 than in ``before``, the lock in ``path``."""
+    old = {file.name: file.sha256 for wheel in before.wheels for file in wheel.files}
+    problems = [
+        Problem(
+            what=f"the package index has another {file.name} than {path}: its sha256 is "
+            f"{file.sha256}, not {old[file.name]}.",
+            fix="Find out why. To use it, delete the package from the lock and lock again.",
+        )
+        for file in files
+        if old.get(file.name, file.sha256) != file.sha256
+    ]
+    if problems:
+        raise MatrixError(problems)
 
 
 def _unsolved(
     project: Project, target: Target, error: UnsolvedError, source: PackageIndex
 ) -> MatrixError:
     """``error`` with its place in matrix.yaml, and with the nearest file if no file fits."""
-    said = str(error)
-    problems = [Problem(what=error.problems[0].what, where=_place(project, target, said))]
-    if found := _NO_FILE.search(said):
-        problems += nearest(found["name"], found["version"], wheel_platform(target), source)
-    return MatrixError(problems)
-
-
-def _place(project: Project, target: Target, said: str) -> Span:
-    """Where the matrix has the requirement that uv names; the target, if that is not clear."""
+    message, where = str(error), target.span
     built = [
         text
         for wheel in target.built_wheels.values()
         for text in (wheel.requirement, *wheel.requirements)
     ]
-    for text in (*target.requirements, *overrides(target), *target.cann.requirements, *built):
+    override = requirements.overrides(target)
+    for text in (*target.requirements, *override, *target.cann.requirements, *built):
         word = re.compile(rf"(?<![\w.-]){re.escape(text)}(?![\w.-])")
-        if word.search(said):
-            places = [
-                Span(file=name, line=line, column=found.start() + 1)
-                for name, file in project.files().items()
-                if name != FACTS
-                for line, each in enumerate(file.splitlines(), 1)
-                if (found := word.search(each))
-            ]
-            if len(places) == 1:
-                return places[0]
-    return target.span
+        places = [
+            Span(file=name, line=number, column=match.start() + 1)
+            for name, file in project.files().items()
+            if word.search(message) and name != FACTS
+            for number, line in enumerate(file.splitlines(), 1)
+            if (match := word.search(line))
+        ]
+        if len(places) == 1:
+            where = places[0]
+            break
+    problems = [Problem(what=error.problems[0].what, where=where)]
+    if match := _NO_FILE.search(message):
+        platform, name, version = (
+            requirements.wheel_platform(target),
+            match["name"],
+            match["version"],
+        )
+        options = ("--python-version", platform.python, *_UNIVERSAL)
+        # The index may have nothing at all for this Python.
+        with suppress(CanneryError):
+            listed = _listed(name, [f"{name}=={version}"], options, source, {})
+            if files := listed.get(normal_name(name)):
+                problems.append(_no_file(platform, name, version, files))
+    return MatrixError(problems)

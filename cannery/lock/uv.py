@@ -21,8 +21,6 @@ _REACH = (
     "Check the network, the proxy and --index-url; name a file with your own certificates with "
     "--ca."
 )
-
-
 _SETTINGS = "uv.toml"
 _QUIET = ("--no-header", "--quiet")
 
@@ -76,29 +74,24 @@ def compiled(job: Job, source: PackageIndex) -> str:
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
         argv = [sys.executable, "-m", "uv", "pip", "compile", *job.inputs]
-        code, said = run(
+        # As variables, because everybody can see the arguments of a process.
+        environment = {"UV_DEFAULT_INDEX": source.index_url} if source.index_url else {}
+        if source.ca:
+            environment["SSL_CERT_FILE"] = str(source.ca)
+        code, output = run(
             [*argv, "--config-file", _SETTINGS, *_QUIET, *job.options, "--output-file", job.output],
             cwd=folder,
             capture=True,
-            env=_environment(source),
+            env=environment,
             waiting=lambda: console.say(f"still resolving the packages of {job.name}"),
         )
-        if code:
-            raise _failure(source.redacted(said).strip(), job.name)
-        return (folder / job.output).read_text(encoding="utf-8")
-
-
-def _environment(source: PackageIndex) -> dict[str, str]:
-    """Settings for uv, as variables, because everybody can see the arguments of a process."""
-    found = {"UV_DEFAULT_INDEX": source.index_url} if source.index_url else {}
-    return found | ({"SSL_CERT_FILE": str(source.ca)} if source.ca else {})
-
-
-def _failure(said: str, name: str) -> Exception:
-    """The error for what uv ``said`` about the packages of ``name``."""
-    if _NO_UV.search(said):
-        return ModuleNotFoundError(said, name="uv")
-    if "No solution found" in said:
-        return UnsolvedError(f"the requirements of {name} cannot be satisfied. uv says:\n{said}")
-    what = f"uv could not lock {name}. uv says:\n{said}\n"
-    return EngineError(Problem(what=what, fix=_REACH if _UNREACHED.search(said) else ""))
+        if not code:
+            return (folder / job.output).read_text(encoding="utf-8")
+    output = source.redacted(output).strip()
+    if _NO_UV.search(output):
+        raise ModuleNotFoundError(output, name="uv")
+    if "No solution found" in output:
+        what = f"the requirements of {job.name} cannot be satisfied. uv says:"
+        raise UnsolvedError(f"{what}\n{output}")
+    what = f"uv could not lock {job.name}. uv says:\n{output}\n"
+    raise EngineError(Problem(what=what, fix=_REACH if _UNREACHED.search(output) else ""))

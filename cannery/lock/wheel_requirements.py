@@ -44,7 +44,7 @@ class Metadata:
     """The metadata of wheels, each asked for once."""
 
     def __init__(self, source: PackageIndex) -> None:
-        self._source = source
+        self.source = source
         self._known: dict[str, _Metadata] = {}
 
     def added(self, target: Target, text: str, before: str | None) -> str:
@@ -72,10 +72,10 @@ class Metadata:
             pins = "".join(f"{each.name}=={each.version}\n" for each in wheels)
             (folder / "pins.txt").write_text(pins, encoding="utf-8")
             code, said = run(
-                _argv(target), cwd=folder, capture=True, env=pip_environment(self._source)
+                _argv(target), cwd=folder, capture=True, env=pip_environment(self.source)
             )
             if code:
-                return self._source.redacted(said.strip().rpartition("\n")[2])
+                return self.source.redacted(said.strip().rpartition("\n")[2])
             try:
                 found = _reported((folder / _REPORT).read_text(encoding="utf-8"))
             except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

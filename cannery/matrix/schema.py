@@ -399,7 +399,7 @@ class CompatErrors:
             return
         findings = self.findings[target.id] = judge(target, self._compat)
         for refusal in refusals_of(target, findings, self._compat):
-            place = refusal.place or ("targets", target.id, refusal.key)
+            place = refusal.finding.place or ("targets", target.id, refusal.finding.key)
             where = self._top.place(*place)
             cause = _Cause(where=where, first=refusal)
             cause = self._causes.setdefault((where, refusal.finding.text), cause)
@@ -409,7 +409,7 @@ class CompatErrors:
         """One for each cause, with the targets that it concerns."""
         for cause in self._causes.values():
             problem = replace(cause.first.problem, where=cause.where)
-            if cause.first.place or len(cause.targets) > 1:
+            if cause.first.finding.place or len(cause.targets) > 1:
                 what = f"{problem.what} It concerns {some_of(cause.targets, _NAMED)}."
                 problem = replace(problem, what=what)
             yield problem

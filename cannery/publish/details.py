@@ -17,6 +17,7 @@ from cannery.compat import Finding
 from cannery.compat.check_report import finding_document
 from cannery.compat.facts import Driver
 from cannery.deploy import formats
+from cannery.deploy.workload import RUNTIMES, Workload
 from cannery.fetch.needs import download_options, real_needs
 from cannery.image.plan import read_plans
 from cannery.matrix.project import Project
@@ -58,7 +59,7 @@ def details(project: Project, entries: Iterable[Entry]) -> list[dict[str, Any]]:
                 "reference": entry.reference,
                 "commands": [*_commands(entry)],
                 "release": entry.record and asdict(entry.record),
-                "trial": entry.trial and asdict(entry.trial),
+                "trial": entry.trial and entry.trial.model_dump(),
                 "layers": [
                     {
                         "name": layer.name,
@@ -134,8 +135,8 @@ def _run(entry: Entry) -> Iterator[dict[str, Any]]:
     for use, nodes in _NODES.items():
         unpublished = local if use in ("shell", "compose") else entry.reference
         for cards in CARDS if nodes == 1 else CARDS[-1:]:
-            for runtime in formats.RUNTIMES:
-                workload = formats.Workload(
+            for runtime in RUNTIMES:
+                workload = Workload(
                     image=entry.record.by_digest if entry.record else unpublished,
                     target=entry.target,
                     cards=tuple(range(cards)),

@@ -42,7 +42,7 @@ from cannery.registry.records import (
 )
 from cannery.verify.image_checks import components
 from cannery.verify.run_checks import Subject, verify
-from cannery.verify.verification import results, to_brief
+from cannery.verify.verification import complete_results, to_brief
 
 SMOKE = ("os", "python", "torch", "mindspore")
 """The components whose checks run again on the image that was pulled from the registry."""
@@ -243,7 +243,7 @@ class Push:
             components=target.components,
             packages=packages,
             changes=difference(last.tag, last.packages, packages) if last else Changes(),
-            verified=results(candidate.report) if candidate.report else (),
+            verified=complete_results(candidate.report),
             attestations=_attestations(pushed),
             signed=bool(self.options.signing_key),
         )

@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from cannery.common import console
 from cannery.common.bases import Base
 from cannery.common.documents import load_yaml
-from cannery.common.errors import MatrixError, Problem
 from cannery.common.references import full_reference
-from cannery.matrix.files import FACTS, Data
-from cannery.matrix.matrix import Matrix
+from cannery.matrix.files import FACTS
 from cannery.matrix.project import Project
-from cannery.matrix.schema import parse_files
 from cannery.matrix.text import Use, VersionChange, rewrite
 from cannery.registry.client import digest_of_tag
 
@@ -46,40 +42,18 @@ def update_bases(project: Project, *, building: str, write: bool, ca: Path | Non
         print(f"{base.name}: {images[base.name]}")
     if not images:
         console.say("every base that a target uses has a digest")
-    elif not write:
+        return
+    if not write:
         console.say("nothing was written; add --write to put it into matrix.yaml")
-    else:
-        before = project.files()
-        after = _with_images(before, images)
-        old, new = _images(parse_files(before)), _images(parse_files(after))
-        if new != {key: images.get(key[1], image) for key, image in old.items()}:
-            what = "matrix.yaml cannot be changed by program: more than the image would change."
-            fix = "Write each image there that is listed above."
-            raise MatrixError(Problem(what=what, fix=fix))
-        project.replace_named(after, before)
-        console.say("now run: python build.py render")
-
-
-def _images(matrix: Matrix) -> dict[tuple[str, str], str]:
-    """Target and base to the base's reference."""
-    return {
-        (name, base.name): base.image
-        for name, target in matrix.targets.items()
-        for base in (target.base, target.build_base)
-    }
-
-
-def _with_images(files: Data, images: Mapping[str, str]) -> Data:
-    """``files`` with the new image of each base by its name.
-
-    Raises:
-        MatrixError: a value is not written as it is read.
-    """
-    tops = [load_yaml(text, name, []) for name, text in files.items() if name != FACTS]
+        return
+    before = project.files()
+    tops = [load_yaml(text, name, []) for name, text in before.items() if name != FACTS]
     changes: dict[str, list[VersionChange]] = {}
-    for base, image in images.items():
-        top = next(top for top in tops if base in top.get("bases", ()))
-        where = top.place("bases", base, "image")
-        use = Use(key="image", version=top["bases"][base]["image"], where=where, targets=())
+    for name, image in images.items():
+        top = next(top for top in tops if name in top.get("bases", ()))
+        where = top.place("bases", name, "image")
+        use = Use(key="image", version=top["bases"][name]["image"], where=where, targets=())
         changes.setdefault(where.file, []).append(VersionChange(use=use, version=image))
-    return {name: rewrite(text, changes.get(name, ())) for name, text in files.items()}
+    after = {file: rewrite(text, changes.get(file, ())) for file, text in before.items()}
+    project.replace_named(after, before)
+    console.say("now run: python build.py render")

@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import MatrixError, Problem, Span
 from cannery.compat.facts import Compat
 
-_RULE = re.compile(r":?-+:?")
 _COLUMNS = {
     "pair": re.compile(r"^pytorch/torch_npu$"),
     "app": re.compile(r"^vllm[ -]ascend$"),
@@ -32,7 +31,6 @@ _COLUMNS = {
 _PACKAGE = ("package", "安装包")
 """In the head of the column of wheels, where another has the number of the whole TorchNPU."""
 
-_UNRELEASED = "main"
 _UNPAIRED = re.compile(r"无配套版本|no matching version|n/a|-*", re.IGNORECASE)
 _SERIES = re.compile(r"([0-9]+\.[0-9]+)\.X", re.IGNORECASE)
 _PAIRS = {"torch", "torch_npu", "cann"}
@@ -52,13 +50,13 @@ class TableRow:
     cann: str
     pythons: str
     branch: str
-    beta: bool
-    app: str = ""
-    triton_ascend: str = ""
+    beta: str
+    app: str
+    triton_ascend: str
 
     def line(self, source: str) -> str:
         """The row of compat.yaml, which cites ``source``."""
-        values = {**vars(self), "beta": "true" if self.beta else "", "source": source}
+        values = {**vars(self), "source": source}
         return "{" + ", ".join(f"{key}: {text}" for key, text in values.items() if text) + "}"
 
 
@@ -76,13 +74,12 @@ def read_table(text: str, name: str) -> list[TableRow]:
     }
     rows, problems = [], []
     for line, row in cells:
-        if not row.keys() >= _PAIRS or row.get("app") == _UNRELEASED:
-            continue
-        if any(_UNPAIRED.fullmatch(row[key]) for key in _PAIRS):
+        is_pair = row.keys() >= _PAIRS and row.get("app") != "main"  # not released
+        if not is_pair or any(_UNPAIRED.fullmatch(row[key]) for key in _PAIRS):
             continue
         try:
             rows.append(_row(row, pythons))
-        except (InvalidVersion, ValueError) as error:
+        except ValueError as error:
             where = Span(file=name, line=line, column=1)
             fix = "Correct it in a copy of the table, and name that with --table."
             what = f"this row cannot be read: {error}."
@@ -130,8 +127,8 @@ def _cells(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
             columns, before = [], ()
             continue
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if all(map(_RULE.fullmatch, cells)):
-            columns = _columns(before)
+        if all(re.fullmatch(r":?-+:?", cell) for cell in cells):
+            columns = _columns([head.lower() for head in before])
         elif columns:
             row = dict(zip(columns, map(_plain, cells), strict=False))
             if "pair" in row:
@@ -141,13 +138,11 @@ def _cells(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
 
 
 def _columns(heads: Sequence[str]) -> list[str]:
-    """The columns; of several of TorchNPU, one has the versions of its wheels."""
-    lower = [head.lower() for head in heads]
     names = [
-        next((name for name, head in _COLUMNS.items() if head.search(text)), "") for text in lower
+        next((name for name, head in _COLUMNS.items() if head.search(text)), "") for text in heads
     ]
     if names.count("torch_npu") > 1:
-        for index, text in enumerate(lower):
+        for index, text in enumerate(heads):
             if names[index] == "torch_npu" and not any(word in text for word in _PACKAGE):
                 names[index] = "product"
     return names
@@ -163,7 +158,7 @@ def _row(cells: Mapping[str, str], pythons: Mapping[str, str]) -> TableRow:
         cann=cann if _SERIES.fullmatch(cann) else str(CannVersion.parse(cann)),
         pythons=pythons.get(torch, "") or _minors(cells.get("pythons", "")),
         branch=cells.get("branch", "") or (product and f"v{torch}-{product}"),
-        beta=bool(_BETA.search(torch_npu)),
+        beta="true" if _BETA.search(torch_npu) else "",
         app=f"vllm-ascend v{Version(app)}" if app else "",
         triton_ascend="" if _UNPAIRED.fullmatch(triton_ascend) else str(Version(triton_ascend)),
     )

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 
 from cannery.common import console
@@ -25,34 +25,39 @@ from cannery.engine.containers import hardware
 from cannery.engine.images import ImageFiles
 from cannery.matrix.project import Project
 from cannery.verify.audit.contents import judge_image
-from cannery.verify.audit.found import ImageConfig, ImageFacts, Origin, config_of, parse_probe
-from cannery.verify.audit.own_checks import OwnCheck, Ran, judge_ran, left_out
+from cannery.verify.audit.facts import (
+    ImageConfig,
+    ImageFacts,
+    Origin,
+    config_of,
+    describe,
+    parse_probe,
+    record_of,
+)
 from cannery.verify.audit.profiles import Profile, judge_profile
-from cannery.verify.audit.reports import describe, record_of
-from cannery.verify.audit.result import NO_FACTS, Audit, Result, Standing
+from cannery.verify.audit.report import NO_FACTS, Audit, Result, Standing
+from cannery.verify.audit.user_checks import Ran, UserCheck, judge_ran, left_out
 from cannery.verify.devices import cards_of_spec, device_for
 from cannery.verify.image_checks import folder_of_checks, needed
 from cannery.verify.run_checks import image_tests_in, pytest_in
 from cannery.verify.verification import Check, LeftOut
 
 PROBE_SECONDS = 300.0
-"""The time for the probe, which starts a few programs of CANN; emulated, they are slow."""
+"""The time limit of the probe, which starts programs of CANN; emulated, they are slow."""
 
 _GRACE = 30.0
-"""Seconds after the end of a check's time in which its last words are waited for."""
+"""Seconds after a check's time limit in which its output is waited for."""
 
-_SHELLS, _FOLDERS = ("sh", "bash"), ("/bin", "/usr/bin")
 _RAN = "cannery-ran: "
-_FOLDER = Path(__file__).parent / "probe"
+_PROGRAMS = Path(__file__).parent / "probe"
 
 
 class NoFactsError(Exception):
-    """The probe printed no facts; the text says why."""
+    """The probe printed no facts; the text has the reason."""
 
 
-@cache
 def _program(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8")
+    return (_PROGRAMS / name).read_text(encoding="utf-8")
 
 
 def read_config(reference: str) -> ImageConfig:
@@ -65,72 +70,65 @@ def read_config(reference: str) -> ImageConfig:
 
 
 def probe(container: str, seconds: float = PROBE_SECONDS) -> ImageFacts:
-    """What is in the image of a running container.
+    """The facts about the image of a running container.
 
     Raises:
         NoFactsError: the image has no shell, or the probe hangs or prints something else.
         EngineError: docker is not installed.
     """
     words = ["sh", "-c", _program("find_python.sh"), "probe", _program("probe.py")]
-    code, said = run_within(["docker", "exec", container, *words], seconds)
+    code, output = run_within(["docker", "exec", container, *words], seconds)
     if code is None:
         raise NoFactsError(f"the probe did not end in {seconds:.0f} s")
     try:
-        return parse_probe(said)
+        return parse_probe(output)
     except ValueError as error:
         raise NoFactsError(str(error)) from error
 
 
 def look_without_running(config: ImageConfig) -> ImageFacts:
-    """The few facts about an image that its files tell, for one in which nothing can be started."""
-    lines = []
+    """The few facts that the files of an image have, for one in which nothing can be started."""
     with containers.unstarted(config.id, config.platform) as container:
         files = ImageFiles(container)
-        there = [n for n in _SHELLS if any(files.exists(f"{each}/{n}") for each in _FOLDERS)]
-        lines += [f"program {name}\t/bin/{name}" for name in there]
+        lines = [
+            f"program {name}\t/bin/{name}"
+            for name in ("sh", "bash")
+            if any(files.exists(f"{folder}/{name}") for folder in ("/bin", "/usr/bin"))
+        ]
         lines += [f"user\t{line}" for line in files.text("/etc/passwd").splitlines()]
     return parse_probe("".join(f"cannery-sh: {line}\n" for line in [*lines, "end\t1"]))
 
 
-def run_check(container: str, check: OwnCheck, python: str) -> Ran:
+def run_check(container: str, check: UserCheck, python: str) -> Ran:
     """Run the command of ``check`` in a running container; ``python`` is its Python, or empty."""
     argv = ["docker", "exec"]
     if check.cards:
         argv += ["--env", f"{VISIBLE_TO_CANN}={','.join(map(str, range(check.cards)))}"]
-    argv += [container]
-    if not python:
-        begun = time.monotonic()
-        code, said = run_within([*argv, "/bin/sh", "-c", check.command], check.seconds)
-        took = time.monotonic() - begun
-        return Ran(
-            code=-1 if code is None else code,
-            said=said,
-            seconds=took,
-            timed_out=code is None,
-            peak_kib=-1,
-        )
-    words = [python, "-c", _program("run_check.py"), check.command, str(check.seconds)]
-    code, said = run_within([*argv, *words], check.seconds + _GRACE)
-    lines = [line for line in said.splitlines() if line.startswith(_RAN)]
-    if code is None or not lines:
-        late = code is None
-        return Ran(code=code or -1, said=said, seconds=0, timed_out=late, peak_kib=-1)
-    try:
-        return Ran(**parse_json(lines[-1].removeprefix(_RAN)))
-    except (ValueError, TypeError):  # something else in the image has printed it
-        return Ran(code=code or -1, said=said, seconds=0, timed_out=False, peak_kib=-1)
-
-
-_STANDINGS = {
-    "passed": Standing.PASSED,
-    "failed": Standing.BROKEN,
-    "not run": Standing.NOT_RUN,
-}
+    words, seconds = ["/bin/sh", "-c", check.command], float(check.seconds)
+    if python:
+        words = [python, "-c", _program("run_check.py"), check.command, str(check.seconds)]
+        seconds += _GRACE
+    begun = time.monotonic()
+    code, output = run_within([*argv, container, *words], seconds)
+    late = code is None
+    if python:
+        lines = [line for line in output.splitlines() if line.startswith(_RAN)]
+        # ValueError, TypeError: something else in the image has printed it.
+        with suppress(IndexError, ValueError, TypeError):
+            return Ran(**parse_json(lines[-1].removeprefix(_RAN)))
+        code = code or -1
+    return Ran(
+        code=-1 if code is None else code,
+        said=output,
+        seconds=time.monotonic() - begun,
+        timed_out=late,
+        peak_kib=-1,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What is asked of an image.
+    """The checks of an image.
 
     ``chip`` is the one that it must be for, if given; ``components`` are those whose image tests
     run, all if empty. ``checks`` are the user's commands, and ``tests`` the folder of the user's
@@ -142,7 +140,7 @@ class Request:
     chip: str = ""
     profiles: tuple[Profile, ...] = ()
     components: tuple[str, ...] = ()
-    checks: tuple[OwnCheck, ...] = ()
+    checks: tuple[UserCheck, ...] = ()
     tests: Path | None = None
     ca: Path | None = None
     strict: bool = False
@@ -155,7 +153,7 @@ class _ImageAudit:
     project: Project
     request: Request
     config: ImageConfig
-    found: ImageFacts = field(default_factory=ImageFacts)
+    facts: ImageFacts = field(default_factory=ImageFacts)
     results: list[Result] = field(default_factory=list)
     hardware: dict[DeviceKind, str] = field(default_factory=dict)
     waiting: list[Result] = field(default_factory=list)
@@ -165,10 +163,6 @@ class _ImageAudit:
     def machine(self) -> str:
         return MACHINE_OF.get(self.config.architecture, self.config.architecture)
 
-    @property
-    def is_simulated(self) -> bool:
-        return bool(self.found.cann and self.found.cann.stand_ins)
-
 
 def audit(project: Project, request: Request) -> Audit:
     """Test the image that ``request`` names."""
@@ -177,37 +171,35 @@ def audit(project: Project, request: Request) -> Audit:
     try:
         with _container(run, no_device()) as container:
             if _look(run, container):
-                _judge(run)
+                chip = request.chip
+                compat, releases = project.compat(), project.matrix().cann
+                run.results += judge_image(run.facts, config, compat, releases, chip)
+                _judge_profiles(run)
                 _check_in(run, container, no_device())
     except EngineError as error:
-        if not _has_no_program(error):
+        if not re.search("executable file not found|no such file or directory", str(error)):
             raise
         _look_at_files(run)
-    if run.found.machine:
-        spec, missing = device_for(project, run.machine, run.found, simulate=request.simulate)
+    if run.facts.machine:
+        spec, missing = device_for(project, run.machine, run.facts, simulate=request.simulate)
         run.results += missing
         if spec:
             with _container(run, spec) as container:
                 _check_in(run, container, spec)
         else:
-            with_device = [each for each in request.checks if each.cards]
+            with_device = [check for check in request.checks if check.cards]
             run.results += left_out(with_device, 0, DeviceKind.NONE) + run.waiting
     return Audit(
         reference=request.reference,
         image_id=config.id,
         origin=str(config.origin),
-        what=describe(run.found, config),
+        what=describe(run.facts, config),
         results=tuple(run.results),
         hardware=run.hardware,
-        profiles=tuple(each.name for each in request.profiles),
+        profiles=tuple(profile.name for profile in request.profiles),
         strict=request.strict,
         date=datetime.now(UTC).date().isoformat(),
     )
-
-
-def _has_no_program(error: EngineError) -> bool:
-    text = str(error)
-    return "executable file not found" in text or "no such file or directory" in text
 
 
 @contextmanager
@@ -220,10 +212,10 @@ def _container(run: _ImageAudit, spec: RunSpec) -> Iterator[str]:
 
 
 def _look(run: _ImageAudit, container: str) -> bool:
-    """Find out what is in the image; return whether that went well."""
+    """Read the contents of the image; return whether that went well."""
     console.say(f"{run.config.reference}: finding out what is in it")
     try:
-        run.found = probe(container)
+        run.facts = probe(container)
     except NoFactsError as error:
         if "is not running" in str(error):
             _look_at_files(run)
@@ -237,7 +229,7 @@ def _look_at_files(run: _ImageAudit) -> None:
     """Judge an image whose containers end at once by its files and its config."""
     why = "its containers end at once, because it has no program 'sleep', or none for this machine"
     _note_no_facts(run, why)
-    run.found = look_without_running(run.config)
+    run.facts = look_without_running(run.config)
     _judge_profiles(run)
 
 
@@ -247,66 +239,59 @@ def _note_no_facts(run: _ImageAudit, why: str) -> None:
     run.results.append(Result(check=NO_FACTS, standing=Standing.NOT_OURS, text=text, fix=fix))
 
 
-def _judge(run: _ImageAudit) -> None:
-    request, project = run.request, run.project
-    known = project.matrix().cann
-    run.results += judge_image(run.found, run.config, project.compat(), known, request.chip)
-    _judge_profiles(run)
-
-
 def _judge_profiles(run: _ImageAudit) -> None:
     for profile in run.request.profiles:
-        run.results += judge_profile(profile, run.found, run.config)
+        run.results += judge_profile(profile, run.facts, run.config)
 
 
 def _check_in(run: _ImageAudit, container: str, spec: RunSpec) -> None:
     """Run the checks that need the device of ``spec`` in a running container that has it."""
     console.say(f"{run.config.reference}: checking it (device: {spec.kind})")
-    if run.found.versions:
+    if run.facts.versions:
         run.results += _image_tests(run, container, spec.kind)
     cards = cards_of_spec(spec)
-    wanted = [each for each in run.request.checks if bool(each.cards) == bool(cards)]
-    run.results += left_out(wanted, cards, spec.kind)
-    for check in wanted:
+    checks = [check for check in run.request.checks if bool(check.cards) == bool(cards)]
+    run.results += left_out(checks, cards, spec.kind)
+    for check in checks:
         if check.cards <= cards:
-            ran = run_check(container, check, run.found.interpreter)
+            ran = run_check(container, check, run.facts.interpreter)
             run.results.append(judge_ran(check, ran, spec.kind))
     if run.request.tests:
         folder = str(run.request.tests)
         words = [folder, "--rootdir", folder, "--confcutdir", folder]
-        checks = pytest_in(run.project, container, spec.kind, words)
-        run.results += [_result(each, "own", spec.kind) for each in checks if _is_here(each)]
-        waiting = [each for each in checks if each.left_out == LeftOut.WAITS]
-        run.waiting += [_result(each, "own", spec.kind) for each in waiting]
+        tests = pytest_in(run.project, container, spec.kind, words)
+        run.results += _results(tests, "own", spec.kind)
+        waiting = [replace(test, left_out="") for test in tests if test.left_out == LeftOut.WAITS]
+        run.waiting += _results(waiting, "own", spec.kind)
 
 
 def _image_tests(run: _ImageAudit, container: str, kind: DeviceKind) -> list[Result]:
     """The image tests that fit an image of this origin."""
-    project, origin = run.project, run.config.origin
-    if origin is not Origin.FOREIGN and not run.found.own_record:
+    project, origin, only = run.project, run.config.origin, run.request.components
+    if not run.facts.own_record:
         origin = Origin.FOREIGN
     tests = folder_of_checks(project)
-    only = [str(tests / component) for component in run.request.components]
     with tempfile.TemporaryDirectory(prefix="cannery-record-") as folder:
-        record, known = Path(folder) / "target.json", record_of(run.found, run.config)
-        record.write_text(json.dumps(known), encoding="utf-8")
-        words = [*(only or [str(tests)]), "--record", str(record), "--origin", str(origin)]
-        words += ["--simulated"] if run.is_simulated else []
-        must = needed(
-            project, known["components"], kind, only=run.request.components, origin=str(origin)
-        )
+        path, record = Path(folder) / "target.json", record_of(run.facts, run.config)
+        path.write_text(json.dumps(record), encoding="utf-8")
+        words = [str(tests / component) for component in only] or [str(tests)]
+        words += ["--record", str(path), "--origin", str(origin)]
+        words += ["--simulated"] if run.facts.cann and run.facts.cann.stand_ins else []
+        must = needed(project, record["components"], kind, only=only, origin=str(origin))
         checks = image_tests_in(project, container, kind, words, must)
-    return [_result(each, "image", kind) for each in checks if each.applies and _is_here(each)]
+    return _results(checks, "image", kind)
 
 
-def _is_here(check: Check) -> bool:
-    """Whether the check belongs into this container; the others run in the other one."""
-    return check.left_out not in (LeftOut.ELSEWHERE, LeftOut.WAITS)
-
-
-def _result(check: Check, group: str, kind: DeviceKind) -> Result:
-    standing = _STANDINGS.get(check.outcome, Standing.BROKEN)
-    text = check.title
-    if check.why:
-        text += f" {'Not run: ' if standing is Standing.NOT_RUN else ''}{check.why}"
-    return Result(check=f"{group}/{check.name}", standing=standing, text=text, device=kind)
+def _results(checks: Iterable[Check], group: str, kind: DeviceKind) -> list[Result]:
+    """Of the checks that belong into this container, and not into the other one."""
+    standings = {"passed": Standing.PASSED, "not run": Standing.NOT_RUN}
+    results = []
+    for check in checks:
+        if check.left_out:
+            continue
+        standing = standings.get(check.outcome, Standing.BROKEN)
+        why = f" {'Not run: ' if standing is Standing.NOT_RUN else ''}{check.why}"
+        text = check.title + (why if check.why else "")
+        name = f"{group}/{check.name}"
+        results.append(Result(check=name, standing=standing, text=text, device=kind))
+    return results

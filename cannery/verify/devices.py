@@ -12,8 +12,8 @@ from cannery.deploy.run_spec import RunSpec, no_device, npu_device, simulated_de
 from cannery.engine.simulator import make_simulated, simulated
 from cannery.image.simulator_spec import DEVICES
 from cannery.matrix.project import Project
-from cannery.verify.audit.found import ImageFacts
-from cannery.verify.audit.result import Result, Standing
+from cannery.verify.audit.facts import ImageFacts
+from cannery.verify.audit.report import Result, Standing
 
 
 def made_host(project: Project, target: Target) -> Path | None:
@@ -45,28 +45,24 @@ def device_kinds(*, simulate: bool) -> frozenset[str]:
 
 
 def device_for(
-    project: Project, machine: str, found: ImageFacts, *, simulate: bool
+    project: Project, machine: str, facts: ImageFacts, *, simulate: bool
 ) -> tuple[RunSpec | None, list[Result]]:
-    """A container with a device that the image can use, or a result that says why there is none."""
-    stand_ins = bool(found.cann and found.cann.stand_ins)
+    """A container with a device that the image can use, or a result with the reason for none."""
+    stand_ins = bool(facts.cann and facts.cann.stand_ins)
+    why, fix = "This machine has no NPU.", ""
     if simulate and stand_ins:
-        return simulated_device(_host_for(project, machine, found)), []
+        return simulated_device(_host_for(project, machine, facts)), []
     if simulate:
         why = "The CANN of the image is Huawei's, which cannot use the simulated driver."
+        why = why if facts.cann else "The image has no CANN."
         fix = "Test it on a machine with an NPU, without --simulate."
-        return None, [_no_device(why if found.cann else "The image has no CANN.", fix)]
-    real = npu_device()
-    if real and not stand_ins:
-        return real, []
-    if stand_ins:
+    elif stand_ins:
         why = "The CANN of the image is simulated, and needs the simulated driver."
-        return None, [_no_device(why, "Add --simulate.")]
-    return None, [_no_device("This machine has no NPU.", "")]
-
-
-def _no_device(why: str, fix: str) -> Result:
+        fix = "Add --simulate."
+    elif real := npu_device():
+        return real, []
     text = f"{why} Checks that need a device were not run."
-    return Result(check="device/used", standing=Standing.NOT_RUN, text=text, fix=fix)
+    return None, [Result(check="device/used", standing=Standing.NOT_RUN, text=text, fix=fix)]
 
 
 def cards_of_spec(spec: RunSpec) -> int:
@@ -77,22 +73,19 @@ def cards_of_spec(spec: RunSpec) -> int:
     return sum(name.isdigit() for name in names)
 
 
-def _host_for(project: Project, machine: str, found: ImageFacts) -> Path:
+def _host_for(project: Project, machine: str, facts: ImageFacts) -> Path:
     """The simulated driver tree for the image's chip, which is made if there is none yet."""
-    chips = found.cann.chips if found.cann else ()
-    own = str(found.own_record.get("id", ""))
+    chips = facts.cann.chips if facts.cann else ()
     targets = [
-        each
-        for each in project.matrix().targets.values()
-        if each.machine == machine and each.chip in chips and each.chip in SIMULATED_CHIPS
+        target
+        for target in project.matrix().targets.values()
+        if target.machine == machine and target.chip in {*chips} & {*SIMULATED_CHIPS}
     ]
-    # Its own first: the driver is that of a chip, but the simulator is tested target by target.
-    targets.sort(key=lambda each: each.id != own)
-    hosts = filter(None, (made_host(project, each) for each in targets))
-    if host := next(hosts, None):
-        return host
+    # Its target first: the driver is that of a chip, but the simulator is tested by target.
+    targets.sort(key=lambda target: target.id != facts.own_record.get("id"))
+    made = filter(None, (made_host(project, target) for target in targets))
     if targets:
-        return simulated_host(project, targets[0], package_index(None, ""))
+        return next(made, None) or simulated_host(project, targets[0], package_index(None, ""))
     known = ", ".join(SIMULATED_CHIPS)
     what = f"there is no simulated device for {machine} and chip {', '.join(chips) or 'unknown'}."
     raise EngineError(Problem(what=what, fix=f"There are devices for {known} in matrix.yaml."))

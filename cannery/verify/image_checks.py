@@ -95,8 +95,8 @@ def _listed(folder: Path, _digest: str) -> tuple[Listed, ...]:
 
 
 def _markers(node: ast.FunctionDef) -> frozenset[str]:
-    found = (_MARKER.match(ast.unparse(each)) for each in node.decorator_list)
-    return frozenset(match[1] for match in found if match)
+    matches = (_MARKER.match(ast.unparse(decorator)) for decorator in node.decorator_list)
+    return frozenset(match[1] for match in matches if match)
 
 
 def needed(
@@ -112,10 +112,10 @@ def needed(
     ``only`` names the components that are checked; empty means all of them.
     """
     return frozenset(
-        each.name
-        for each in listed(project)
-        if each.runs(components, kind, origin)
-        if not only or each.name.partition("/")[0] in only
+        check.name
+        for check in listed(project)
+        if check.runs(components, kind, origin)
+        if not only or check.name.partition("/")[0] in only
     )
 
 
@@ -123,5 +123,5 @@ def expected(
     project: Project, target: Target, kind: DeviceKind, only: Collection[str] = ()
 ) -> frozenset[str]:
     """The checks that a run on an image of ``target`` must report."""
-    found = needed(project, target.components, kind, only=only)
-    return found - {COMPILER_CHECK} if target.without_compiler else found
+    checks = needed(project, target.components, kind, only=only)
+    return checks - {COMPILER_CHECK} if target.without_compiler else checks

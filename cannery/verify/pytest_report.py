@@ -51,11 +51,6 @@ class CheckedContainer(DockerBackend):  # type: ignore[misc]  # testinfra has no
         pytest.exit(why, returncode=NOT_STARTED)
 
 
-def use() -> None:
-    """Let testinfra use this class for all containers."""
-    BACKENDS["docker"] = f"{CheckedContainer.__module__}.{CheckedContainer.__name__}"
-
-
 _OURS = "tests/image/"
 _CONTAINER = re.compile(r"\[(?:docker://[0-9a-z]+|local)-?")
 """What testinfra puts into the names of tests that use its ``host``."""
@@ -73,7 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Add the marker of checks that need a device, the way into the container, and the report."""
     config.addinivalue_line("markers", "device: needs a device")
     config.addinivalue_line("markers", "left_out(kind): why it is not begun, a LeftOut")
-    use()
+    BACKENDS["docker"] = f"{CheckedContainer.__module__}.{CheckedContainer.__name__}"
     config.pluginmanager.register(Report(config.getoption("--report")), "cannery-report")
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -32,7 +32,7 @@ from cannery.image.simulator_spec import recipe
 from cannery.matrix.project import VERIFIED, Project
 from cannery.registry.records import Record, Tested, latest
 from cannery.verify.image_checks import checks_version
-from cannery.verify.verification import Verification, results
+from cannery.verify.verification import Verification
 
 _HEAD = "# Written by 'python build.py build --record'. Do not edit.\n"
 _SCHEMA = 3
@@ -87,26 +87,26 @@ def updated(before: Iterable[Verified], run: Iterable[Verified]) -> tuple[Verifi
 
     A kind of device on which no check was run proves nothing and replaces nothing.
     """
-    ran = [each for each in run if each.tested.passed or each.tested.failed]
-    found = {each.place: each for each in (*before, *ran)}
-    return tuple(found[place] for place in sorted(found))
+    ran = [result for result in run if result.tested.passed or result.tested.failed]
+    places = {result.place: result for result in (*before, *ran)}
+    return tuple(places[place] for place in sorted(places))
 
 
 def to_text(results: Iterable[Verified]) -> str:
     """The content of a target's file; equal results give an equal text."""
     rows = [
         {
-            "image": "simulated" if each.simulated else "vendor",
-            "device": each.tested.device,
-            "date": each.tested.date,
-            "hardware": each.tested.hardware,
-            "passed": each.tested.passed,
-            "failed": each.tested.failed,
-            "not_run": each.tested.not_run,
-            "key": each.key,
-            "checks": each.checks,
+            "image": "simulated" if result.simulated else "vendor",
+            "device": result.tested.device,
+            "date": result.tested.date,
+            "hardware": result.tested.hardware,
+            "passed": result.tested.passed,
+            "failed": result.tested.failed,
+            "not_run": result.tested.not_run,
+            "key": result.key,
+            "checks": result.checks,
         }
-        for each in sorted(results, key=lambda each: each.place)
+        for result in sorted(results, key=lambda result: result.place)
     ]
     content = {"schema": _SCHEMA, "results": rows}
     return _HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
@@ -114,19 +114,19 @@ def to_text(results: Iterable[Verified]) -> str:
 
 def read_verified(root: Path, targets: Iterable[str]) -> dict[str, tuple[Verified, ...]]:
     """The results of each of ``targets`` in the checkout ``root``; none where there is no file."""
-    found: dict[str, tuple[Verified, ...]] = {}
+    verified: dict[str, tuple[Verified, ...]] = {}
     problems: list[Problem] = []
     for target in targets:
         path = path_of(root, target)
         try:
             file = read_yaml(_File, path, f"{VERIFIED}/{path.name}") if path.exists() else None
-            read = [each.verified for each in file.results] if file else []
-            found[target] = tuple(sorted(read, key=lambda each: each.place))
+            read = [result.verified for result in file.results] if file else []
+            verified[target] = tuple(sorted(read, key=lambda result: result.place))
         except MatrixError as error:
             problems += error.problems
     if problems:
         raise MatrixError(problems)
-    return found
+    return verified
 
 
 Count = Annotated[int, Field(ge=0, lt=1_000_000)]
@@ -185,18 +185,13 @@ class _File(Model):
 
 
 def record(project: Project, target: Target, result: Verification, *, image: KeyInputs) -> None:
-    """Write ``result`` to the file of ``target``; ``image`` is what the image was built from.
-
-    Raises:
-        MatrixError: the existing file is invalid.
-        FileError: the file, or the version of the checks, cannot be read or written.
-    """
-    checks = checks_version(project)
+    """Write ``result`` to the file of ``target``, whose image was built from ``image``."""
+    checks, name = checks_version(project), target.id
     run = [
-        Verified(simulated=result.simulated, key=image.key, checks=checks, tested=each)
-        for each in results(result.to_json())
+        Verified(simulated=result.simulated, key=image.key, checks=checks, tested=tested)
+        for tested in result.counts()
     ]
-    path, name = path_of(project.root, target.id), target.id
+    path = path_of(project.root, name)
     with project.editing():
         before = read_verified(project.root, [name])[name]
         write_files({path: to_text(updated(before, run))})
@@ -204,18 +199,14 @@ def record(project: Project, target: Target, result: Verification, *, image: Key
 
 
 KeyOf = Callable[[Target, bool], str]
-"""The results of verifications: those in the repository, those of releases, local reports.
-
-verified/TARGET.yaml has one result for each kind of device, those of images with simulated packages
-apart from those of images with the vendor's packages. A run replaces only what it has checked. Each
-result has the content key of the image and the version of the checks.
-"""
+"""The content key of a target's image; the flag says whether its packages are simulated."""
 
 
 def state_keys(project: Project) -> KeyOf:
-    """The content keys by the current files of the checkout, as ``state_inputs`` has them.
+    """The content keys by the current files of the checkout, the same on every machine.
 
-    A key is empty if there are no simulated packages for the target's chip.
+    The key in an image's label can differ from them, because that one also depends on the base
+    image of the machine. A key is empty if there are no simulated packages for the target's chip.
     """
     context = read_context(project)
 
@@ -224,41 +215,24 @@ def state_keys(project: Project) -> KeyOf:
             simulator = recipe(target) if simulated else ""
         except UsageError:
             return ""
-        return state_inputs(project, context, target, simulator).key
+        folder = project.images / target.id
+        files = {
+            str(path.relative_to(folder)): read_text(path)
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and not path.name.endswith(LEFTOVER)
+        }
+        return KeyInputs.committed(target, context_files(files, context), simulator=simulator).key
 
     return key_of
 
 
-def state_inputs(
-    project: Project, context: Mapping[str, str], target: Target, simulator: str
-) -> KeyInputs:
-    """The inputs of an image of ``target`` by the current files of the checkout.
-
-    They are the same on every machine. The key in an image's label can differ from theirs, because
-    that one also depends on the base image of the machine. ``context`` has the files of the shared
-    build context, and ``simulator`` identifies the simulated packages.
-    """
-    folder = project.images / target.id
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    own = {
-        str(path.relative_to(folder)): read_text(path)
-        for path in paths
-        if not path.name.endswith(LEFTOVER)
-    }
-    files = context_files(own, context)
-    return KeyInputs.committed(target, files, simulator=simulator)
-
-
-# ---- everything known of a target: recorded results, releases, local reports
-
-
 class Basis(StrEnum):
-    """The image that a result is about; the later ones say more about the checkout."""
+    """The image of a result; the later ones weigh more for the checkout."""
 
     OLDER = "older"
     """An image or checks of an earlier state."""
     LOCAL = "local"
-    """An image that was built on this machine; of which files is not known."""
+    """An image that was built on this machine, of unknown files."""
     PUBLISHED = "published"
     """The image of the newest release."""
     CURRENT = "current"
@@ -307,48 +281,39 @@ def known_results(
 
     ``key_of`` returns the content keys by the checked out files.
     """
-    every = {target.id: target for target in targets}
-    verified = read_verified(project.root, every)
-    records = [*releases]
-    checks = checks_version(project)
-    return {
-        name: _known(every[name], latest(records, name), own, key_of, checks)
-        for name, own in verified.items()
-    }
-
-
-def _known(
-    target: Target,
-    release: Record | None,
-    verified: Iterable[Verified],
-    key_of: KeyOf,
-    checks: int,
-) -> tuple[Result, ...]:
-    found = []
-    for each in verified:
-        same = {"contents": each.key == key_of(target, each.simulated)}
-        same["checks"] = each.checks == checks
-        moved = tuple(name for name, is_same in same.items() if not is_same)
-        basis = Basis.OLDER if moved else Basis.CURRENT
-        found.append(Result(tested=each.tested, simulated=each.simulated, basis=basis, moved=moved))
-    if release:
-        found += [
-            Result(tested=each, simulated=release.simulated, basis=Basis.PUBLISHED)
-            for each in release.verified
-            if each.device in _DEVICE_NAMES and (each.passed or each.failed)
-        ]
-    return tuple(found)
+    selected = {target.id: target for target in targets}
+    records, checks = [*releases], checks_version(project)
+    known: dict[str, tuple[Result, ...]] = {}
+    for name, verified in read_verified(project.root, selected).items():
+        results = []
+        for one in verified:
+            changed = {
+                "contents": one.key != key_of(selected[name], one.simulated),
+                "checks": one.checks != checks,
+            }
+            moved = tuple(part for part, is_changed in changed.items() if is_changed)
+            basis = Basis.OLDER if moved else Basis.CURRENT
+            result = Result(tested=one.tested, simulated=one.simulated, basis=basis, moved=moved)
+            results.append(result)
+        if release := latest(records, name):
+            results += [
+                Result(tested=tested, simulated=release.simulated, basis=Basis.PUBLISHED)
+                for tested in release.verified
+                if tested.device in _DEVICE_NAMES and (tested.passed or tested.failed)
+            ]
+        known[name] = tuple(results)
+    return known
 
 
 def verdicts(results: Iterable[Result]) -> tuple[Result, ...]:
-    """The result that says most about images with the vendor's packages, and about simulated ones.
+    """The weightiest result of images with the vendor's packages, and of simulated ones.
 
-    A failure says more than any pass.
+    A failure weighs more than any pass.
     """
-    found: dict[bool, Result] = {}
-    for each in sorted(results, key=lambda each: each.rank):
-        found[each.simulated] = each
-    return tuple(found[simulated] for simulated in sorted(found))
+    best: dict[bool, Result] = {}
+    for result in sorted(results, key=lambda result: result.rank):
+        best[result.simulated] = result
+    return tuple(best[simulated] for simulated in sorted(best))
 
 
 def phrase(result: Result) -> str:

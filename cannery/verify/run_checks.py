@@ -8,11 +8,11 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import cannery
 from cannery.common import console
@@ -175,43 +175,34 @@ def pytest_in(
             what = f"there is no test in the files test_*.py of {words[0]}."
             raise VerificationError(Problem(what=what, fix="Add one, or remove the files."))
         good = (0, 1, _NO_TESTS)
-        checks = _read(report) if code in good else None
-        if checks is None:
+        checks = None
+        if code in good:
+            # Not all of the outcomes, if pytest could not write them, as on a full disk.
+            with suppress(FileNotFoundError, ValueError):
+                checks = parse_json(report.read_bytes())
+        if not isinstance(checks, dict):
             what = f"the image tests could not be run (pytest ended with code {code}):\n{said}"
             raise CanneryError(what)
         if code == 1:
-            _check_still_running(container)
-    return tuple(Check(name=name, **each) for name, each in checks.items())
-
-
-def _read(report: Path) -> dict[str, Any] | None:
-    """The outcomes by check; None if pytest did not write all of them, as on a full disk."""
-    try:
-        found = parse_json(report.read_bytes())
-    except (FileNotFoundError, ValueError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _check_still_running(container: str) -> None:
-    """Raise EngineError if checks failed because their container, or the engine, has ended."""
-    try:
-        containers.check_running(container)
-    except EngineError as error:
-        what = "the checks were broken off, because the engine or their container was stopped"
-        what = f"{what}: {error.problems[0].what}"
-        raise EngineError(Problem(what=what, fix=_CHECK_AGAIN)) from error
+            # Did checks fail because their container, or the engine, has ended?
+            try:
+                containers.check_running(container)
+            except EngineError as error:
+                what = "the checks were broken off, because the engine or their container was "
+                what += f"stopped: {error.problems[0].what}"
+                raise EngineError(Problem(what=what, fix=_CHECK_AGAIN)) from error
+    return tuple(Check(name=name, **check) for name, check in checks.items())
 
 
 class Detail(StrEnum):
-    """The details of the printed report. Failures are always printed in full."""
+    """The rows of the printed report: one line, one a component, or one a check, too.
+
+    Failures are always printed in full.
+    """
 
     BRIEF = "brief"
-    """One line."""
     COMPONENTS = "components"
-    """A row for each component."""
     CHECKS = "checks"
-    """A row for each check, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,7 +228,6 @@ def check(
     Raises:
         VerificationError: a check failed, or not all were run; or only one of the image and the
             devices in ``specs`` is simulated, and nothing was checked.
-        EngineError: the image cannot be run.
     """
     target = subject.target
     subject = replace(subject, simulated=_is_simulated(subject, specs))
@@ -249,7 +239,10 @@ def check(
         project, target, subject.name, simulated=subject.simulated, only=options.only
     )
     write_files({report: result.to_json()})
-    console.show_result(_text(result, options.detail), failed=bool(result.failed))
+    text = to_text(result, verbose=options.detail is Detail.CHECKS)
+    if options.detail is Detail.BRIEF:
+        text = to_brief(result)
+    console.show_result(text, failed=bool(result.failed))
     console.say(f"{target.id}: the report is in {report}")
     options.record(result)
     if result.failed:
@@ -262,14 +255,7 @@ def check(
         )
 
 
-def _text(result: Verification, detail: Detail) -> str:
-    if detail is Detail.BRIEF:
-        return to_brief(result)
-    return to_text(result, verbose=detail is Detail.CHECKS)
-
-
 def _is_simulated(subject: Subject, specs: Sequence[RunSpec]) -> bool:
-    """Whether the image is simulated."""
     target, name = subject.target, subject.name
     signs = stand_ins(subject.image, target)
     simulated_device = DeviceKind.SIMULATED in {spec.kind for spec in specs}

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
@@ -16,7 +16,7 @@ from cannery.registry.records import Tested
 
 
 class LeftOut(StrEnum):
-    """Why a check was not even begun in a container."""
+    """The reason for which a check was not begun in a container."""
 
     COMPONENT = "component"
     """The image has no such component."""
@@ -53,7 +53,7 @@ class Check:
 
 def missing(checks: Iterable[Check], expected: Iterable[str]) -> list[str]:
     """Those of ``expected`` that were not begun; a check with parameters needs one of them."""
-    begun = {each.name.partition("[")[0] for each in checks if not each.left_out}
+    begun = {check.name.partition("[")[0] for check in checks if not check.left_out}
     return sorted({*expected} - begun)
 
 
@@ -84,11 +84,6 @@ class Verification:
     date: str = ""
 
     @property
-    def subject(self) -> str:
-        """What was checked, as in ``py39-torch231-cann8t39 (simulated image)``."""
-        return self.target + (" (simulated image)" if self.simulated else "")
-
-    @property
     def failed(self) -> list[tuple[DeviceKind, Check]]:
         """Every failure, with the kind of device on which it happened."""
         return [
@@ -99,8 +94,43 @@ class Verification:
         ]
 
     def to_json(self) -> str:
-        """Everything that is known of the run, for programs."""
+        """The report for programs."""
         return json_text(asdict(self)) + "\n"
+
+    def counts(self) -> tuple[Tested, ...]:
+        """The counts for each kind of device, without the checks of absent components."""
+        counted = [
+            (run, Counter(check.outcome for check in run.checks if check.applies))
+            for run in self.runs
+        ]
+        return tuple(
+            Tested(
+                device=str(run.device),
+                hardware=run.hardware or "not noted",
+                passed=outcomes["passed"],
+                failed=outcomes["failed"],
+                not_run=outcomes["not run"],
+                date=self.date,
+            )
+            for run, outcomes in counted
+        )
+
+
+def from_json(text: str) -> Verification | None:
+    """The report ``text`` of ``Verification.to_json``; None if it is not one."""
+    try:
+        report = dict(json.loads(text))
+        runs = tuple(
+            DeviceRun(
+                device=DeviceKind(run["device"]),
+                checks=tuple(Check(**check) for check in run["checks"]),
+                hardware=str(run.get("hardware") or ""),
+            )
+            for run in report["runs"]
+        )
+        return Verification(**{**report, "runs": runs})
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
 
 
 def passed_on(
@@ -109,62 +139,28 @@ def passed_on(
     """The kinds of device on which all checks passed, according to the JSON report ``text``.
 
     Empty if the report is for another image or other checks, or if ``text`` is not a report.
-    ``expected`` says what must have been run on a kind of device; with less it does not count.
+    ``expected`` has the checks that must have been run on a kind of device.
     """
-    try:
-        report = json.loads(text)
-        if (report["image_id"], report["checks"]) != (image_id, checks) or not checks:
-            return frozenset()
-        runs = {
-            DeviceKind(run["device"]): [Check(**check) for check in run["checks"]]
-            for run in report["runs"]
-        }
-    except (ValueError, TypeError, KeyError):
+    report = from_json(text)
+    if not report or (report.image_id, report.checks) != (image_id, checks) or not checks:
         return frozenset()
+    outcomes = {run.device: {check.outcome for check in run.checks} for run in report.runs}
     return frozenset(
-        str(kind)
-        for kind, found in runs.items()
-        if "passed" in (outcomes := {each.outcome for each in found})
-        if outcomes <= {"passed", "not run"} and not missing(found, expected(kind))
+        str(run.device)
+        for run in report.runs
+        if {"passed"} <= outcomes[run.device] <= {"passed", "not run"}
+        if not missing(run.checks, expected(run.device))
     )
 
 
-def results(text: str) -> tuple[Tested, ...]:
-    """The counts for each kind of device in the JSON report ``text`` of ``Verification.to_json``.
-
-    Checks of components that the target does not have are not counted.
-    """
-    report = json.loads(text)
-    found = []
-    for run in report["runs"]:
-        counts = Counter(
-            check["outcome"]
-            for check in run["checks"]
-            if check.get("left_out") != LeftOut.COMPONENT
-        )
-        found.append(
-            Tested(
-                device=str(run["device"]),
-                hardware=str(run.get("hardware") or "not noted"),
-                passed=counts["passed"],
-                failed=counts["failed"],
-                not_run=counts["not run"],
-                date=str(report.get("date") or ""),
-            )
-        )
-    return tuple(found)
-
-
 def complete_results(text: str) -> tuple[Tested, ...]:
-    """As ``results``; empty if ``text`` is not a report, or is one on selected checks only."""
-    try:
-        return results(text) if json.loads(text)["checks"] else ()
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return ()
+    """The counts in the JSON report ``text``; empty if it is none, or one on selected checks."""
+    report = from_json(text)
+    return report.counts() if report and report.checks else ()
 
 
 _NOTHING = "-"
-"""Stands in a cell for a check, or a component, that was not run on that kind of device."""
+"""The cell of a check, or a component, that was not run on that kind of device."""
 
 _ByDevice = Mapping[DeviceKind, Check]
 
@@ -176,14 +172,20 @@ def to_text(result: Verification, *, verbose: bool = False) -> str:
     """
     checks = _by_name(result)
     devices = [run.device for run in result.runs]
+    components: dict[str, list[_ByDevice]] = defaultdict(list)
+    for check in checks:
+        components[next(iter(check.values())).component].append(check)
     rows = [["passed/run", *map(str, devices), ""]]
-    for component in dict.fromkeys(_component(each) for each in checks):
-        own = [each for each in checks if _component(each) == component]
-        rows.append([component, *_counts(own, devices), ""])
-        rows += [_row(each, devices) for each in own if verbose or _outcome(each) == "failed"]
+    for component, members in components.items():
+        rows.append([component, *_counts(members, devices), ""])
+        for check in members:
+            if verbose or _outcome(check) == "failed":
+                outcomes = [check[kind].outcome if kind in check else "not run" for kind in devices]
+                cells = [_NOTHING if outcome == "not run" else outcome for outcome in outcomes]
+                rows.append(["", *cells, next(iter(check.values())).title])
     rows.append(["all", *_counts(checks, devices), ""])
     lines = [
-        _summary(result.subject, checks),
+        _summary(result, checks),
         *(f"  {run.device}: {run.hardware}" for run in result.runs if run.hardware),
         *(f"  {line}" for line in columns(rows, right=range(1, len(devices) + 1))),
         *_reasons(checks, devices if verbose else []),
@@ -196,64 +198,51 @@ def to_brief(result: Verification) -> str:
     """One line, and every failure."""
     checks = _by_name(result)
     devices = [run.device for run in result.runs]
-    counts = [
-        f"{device} {count}" for device, count in zip(devices, _counts(checks, devices), strict=True)
-    ]
-    head = f"{_summary(result.subject, checks)} (passed/run: {', '.join(counts)})"
+    counts = [f"{kind} {n}" for kind, n in zip(devices, _counts(checks, devices), strict=True)]
+    head = f"{_summary(result, checks)} (passed/run: {', '.join(counts)})"
     return "\n".join([head, *_failures(result)]) + "\n"
 
 
 def _by_name(result: Verification) -> list[_ByDevice]:
     """Every check that applies to the target, with its result on each kind of device."""
-    found: dict[str, dict[DeviceKind, Check]] = {}
+    checks: dict[str, dict[DeviceKind, Check]] = defaultdict(dict)
     for run in result.runs:
         for check in run.checks:
             if check.applies:
-                found.setdefault(check.name, {})[run.device] = check
-    return [*found.values()]
-
-
-def _component(check: _ByDevice) -> str:
-    return next(iter(check.values())).component
+                checks[check.name][run.device] = check
+    return [*checks.values()]
 
 
 def _outcome(check: _ByDevice) -> str:
     """The outcome on all kinds of device together: one failure is a failure."""
-    outcomes = {each.outcome for each in check.values()}
-    return next(each for each in ("failed", "passed", "not run") if each in outcomes)
+    outcomes = {result.outcome for result in check.values()}
+    return next(outcome for outcome in ("failed", "passed", "not run") if outcome in outcomes)
 
 
-def _counts(checks: Iterable[_ByDevice], devices: Iterable[DeviceKind]) -> list[str]:
+def _counts(checks: Sequence[_ByDevice], devices: Iterable[DeviceKind]) -> list[str]:
     cells = []
-    every = list(checks)
     for device in devices:
-        counts = Counter(each[device].outcome for each in every if device in each)
+        counts = Counter(check[device].outcome for check in checks if device in check)
         run = counts["passed"] + counts["failed"]
         cells.append(f"{counts['passed']}/{run}" if run else _NOTHING)
     return cells
 
 
-def _row(check: _ByDevice, devices: Iterable[DeviceKind]) -> list[str]:
-    outcomes = [check[each].outcome if each in check else _NOTHING for each in devices]
-    cells = [_NOTHING if each == "not run" else each for each in outcomes]
-    return ["", *cells, next(iter(check.values())).title]
-
-
-def _summary(target: str, checks: Iterable[_ByDevice]) -> str:
+def _summary(result: Verification, checks: Iterable[_ByDevice]) -> str:
     counts = Counter(map(_outcome, checks))
-    total = ", ".join(f"{counts[each]} {each}" for each in ("passed", "failed", "not run"))
-    return f"{target}: {total}"
+    total = ", ".join(f"{counts[kind]} {kind}" for kind in ("passed", "failed", "not run"))
+    return f"{result.target}{' (simulated image)' if result.simulated else ''}: {total}"
 
 
 def _reasons(checks: Iterable[_ByDevice], devices: Iterable[DeviceKind]) -> list[str]:
-    """Why checks were not run at all, and why others were not run on each of ``devices``."""
-    never = [each for each in checks if _outcome(each) == "not run"]
-    others = [each for each in checks if _outcome(each) != "not run"]
-    reasons = Counter("; ".join(dict.fromkeys(one.why for one in each.values())) for each in never)
+    """Of the checks that were not run at all, and of others on each of ``devices``."""
+    never = [check for check in checks if _outcome(check) == "not run"]
+    others = [check for check in checks if _outcome(check) != "not run"]
+    reasons = Counter("; ".join(dict.fromkeys(r.why for r in check.values())) for check in never)
     lines = [f"  {count} not run: {reason}" for reason, count in reasons.items()]
     for device in devices:
-        left = [each[device] for each in others if device in each]
-        reasons = Counter(one.why for one in left if one.outcome == "not run")
+        results = [check[device] for check in others if device in check]
+        reasons = Counter(result.why for result in results if result.outcome == "not run")
         lines += [f"  {n} not run on device {device}: {reason}" for reason, n in reasons.items()]
     return lines
 

@@ -18,9 +18,9 @@ from cannery.engine.preflight import judge_driver
 from cannery.image.render import Renderer
 from cannery.matrix.files import Data
 from cannery.matrix.text import MatrixText
+from cannery.options import NewOptions
 from cannery.publish.policy import Publishing
-from cannery.update.choice import NewOptions
-from cannery.update.propose import propose
+from cannery.update.new_target import propose
 from tests.campaign.meaning import Meaning, names_of, plain, rows
 from tests.campaign.probes import of_definitions, of_row
 

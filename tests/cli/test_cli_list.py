@@ -265,7 +265,7 @@ def test_a_report_on_this_machine_is_part_of_the_state(checkout: Checkout) -> No
 def test_a_record_that_is_wrong(checkout: Checkout, form: str) -> None:
     write_files({path_of(checkout.root, LAST): "schema: 9\nresults: []\n"})
     result = checkout.run("list", "--format", form)
-    result.refused(3, f"verified/{LAST}.yaml:1:9: this version of cannery reads schema 3 only.")
+    result.refused(3, f"verified/{LAST}.yaml:1:9: schema: this version of cannery reads")
     checkout.run("list", "--format", "names").accepted()
 
 
@@ -275,10 +275,10 @@ def test_a_record_that_is_wrong_matters_where_its_target_is_shown(checkout: Chec
     keep(checkout, LAST)
     states, _, _ = table(checkout, "--target", LAST)
     assert states == {LAST: "verified (NPU) 2026-11-21"}
-    wrong = f"verified/{BARE}.yaml:1:9: this version of cannery reads schema 3 only."
+    wrong = f"verified/{BARE}.yaml:1:9: schema: this version of cannery reads schema 3 only."
     both = checkout.run("list", "--target", LAST, "--target", BARE)
     both.refused(3, wrong)
-    checkout.run("list", "--target", OLD).refused(9, f"{OLD}.yaml: it is a directory")
+    checkout.run("list", "--target", OLD).refused(9, f"{OLD}.yaml: is a directory")
     path_of(checkout.root, BARE).unlink()
     assert table(checkout, "--target", BARE)[0] == {BARE: "needs file 1"}
 

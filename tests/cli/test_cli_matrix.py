@@ -142,7 +142,7 @@ LOCKS = {
     "no hash": (
         "pip==26",
         "pip==26.0\n    # via -r pip.in\npip==26",
-        "it does not name the one file of pip.",
+        "the lock lists no single file for pip.",
     ),
 }
 

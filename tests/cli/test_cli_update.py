@@ -125,16 +125,6 @@ def test_check_ends_with_a_code_of_its_own(original: Checkout, index: Index) -> 
     assert original.state() == before
 
 
-def test_a_torch_without_torch_npu_does_not_fail_the_check(
-    original: Checkout, index: Index
-) -> None:
-    index.add("torch-2.99.0-cp314-cp314-manylinux_2_28_aarch64.whl")
-    done = update_all(original, index, "--check")
-    done.accepted("nothing newer that calls for a change")
-    assert "torch 2.99.0: newer than" in done.out
-    assert "There is no torch_npu for it yet" in done.out
-
-
 WRONG = {
     "target": (("--target", "py39-torch"), "there is no target 'py39-torch'. "),
     "condition": (("--where", "python"), "invalid condition 'python'"),

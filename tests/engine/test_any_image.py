@@ -15,15 +15,13 @@ import pytest
 from cannery.common.references import image_name
 from cannery.engine.client import image_id
 from cannery.matrix.project import Project
-from cannery.options import BuildOptions
 
 from .bases import base_image
-from .conftest import MAIN, SECOND, Said, Spoil, build_one
+from .conftest import MAIN, SECOND, Said, Spoil
 
 SITE = "/usr/local/lib/python3.9/dist-packages"
 CANN = "/usr/local/Ascend/ascend-toolkit/latest"
 KERNELS = f"{CANN}/opp/built-in/op_impl/ai_core/tbe/kernel"
-THIRD = f"{MAIN}-ds0143"
 FOREIGN = "LABEL io.cannery.target="
 """Makes an image look as if somebody else had made it."""
 
@@ -123,15 +121,6 @@ def test_another_image_of_cannery_s(tested: Callable[..., Verdict]) -> None:
     assert (found.code, found.broken, found.verdict) == (0, set(), "passed"), found.text
     assert found.report["what"]["torch"] == "2.1.0"
     assert "Add --simulate." in found.text
-
-
-def test_a_third_image_of_cannery_s(tested: Callable[..., Verdict], project: Project) -> None:
-    name = image_name(THIRD, simulate=True)
-    if not image_id(name):
-        build_one(project, project.matrix().targets[THIRD], BuildOptions(simulate=True, test=False))
-    found = quick(tested, name)
-    assert (found.code, found.broken, found.verdict) == (0, set(), "passed"), found.text
-    assert found.report["what"]["deepspeed"] == "0.14.3"
 
 
 SETUP = (

@@ -8,14 +8,10 @@ its build base, as most targets of matrix.yaml.
 from __future__ import annotations
 
 import json
-import shutil
-import ssl
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -26,15 +22,11 @@ from cannery.publish.transaction import ImagePush, PushedImage
 from cannery.registry.client import Repository
 from cannery.registry.transfer import OciContent
 from tests.faults.base import publish_index
-from tests.publish.servers import Authority, make_authority
 
-from .engines import Engine, engine, free_port, registry
+from .engines import engine, free_port, registry
 from .rootless import rootless_engine
 from .small_builds import HERE, OTHER, World
 from .two_engines import using
-
-CERTIFICATES = Path("/etc/docker/certs.d")
-"""Where every engine of this machine looks for certificates."""
 
 
 @contextmanager
@@ -102,101 +94,6 @@ def test_base_and_build_base_are_one_reference(
     assert {*stored} <= {"cannery", "<none>"}
     again = checkout.build()
     assert again.code == 0 and "up to date" in again.text, again.text
-
-
-def test_a_stand_in_that_is_here_is_not_taken_where_a_registry_answers(world: World) -> None:
-    base = world.publish("with-stand-in")
-    checkout = world.checkout(base)
-    checkout.allow_stand_ins(base)
-    tag = "cannery/bootstrap:bookworm-" + OTHER
-    _import(world.engine, tag, OTHER)
-    try:
-        said = checkout.build()
-        assert said.code == 0, said.text
-        assert checkout.text("/base") == "with-stand-in of another"
-        # Although a stand-in is here, a plan knows what the build has used.
-        assert "up to date" in checkout.build().text
-    finally:
-        world.engine.docker("image", "rm", tag)
-
-
-def _import(engine: Engine, tag: str, architecture: str) -> None:
-    archive = engine.folder / "empty.tar"
-    subprocess.run(["tar", "cf", str(archive), "--files-from", "/dev/null"], check=True)
-    engine.docker("import", "--platform", f"linux/{architecture}", str(archive), tag)
-
-
-class _Refusing(BaseHTTPRequestHandler):
-    """A registry that answers to every manifest with ``status`` and ``body``."""
-
-    status = 404
-    body = b"{}"
-
-    def do_GET(self) -> None:
-        found = self.path == "/v2/"
-        self.send_response(200 if found else self.status)
-        self.send_header("Content-Type", "application/vnd.oci.image.index.v1+json")
-        self.send_header("Content-Length", str(len(self.body)))
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(self.body)
-
-    do_HEAD = do_GET  # noqa: N815 - the name of the base class
-
-    def log_message(self, *_: object) -> None:
-        """Silent."""
-
-
-@contextmanager
-def refusing(status: int, authority: Authority, folder: Path) -> Iterator[str]:
-    """The address of a registry that answers every request for a manifest with ``status``."""
-    handler = type("Handler", (_Refusing,), {"status": status})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(authority.issue(folder))
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    host = f"127.0.0.1:{server.server_address[1]}"
-    trusted = CERTIFICATES / host
-    trusted.mkdir(parents=True)
-    shutil.copy(authority.file, trusted / "ca.crt")
-    thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield host
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-        shutil.rmtree(trusted)
-
-
-@pytest.mark.parametrize(
-    ("status", "fix"),
-    [
-        (404, "Check the reference in matrix.yaml"),
-        (401, "docker login 127.0.0.1:"),
-        (429, "Wait, log in"),
-        (200, "Its answer is not this image"),
-    ],
-)
-def test_a_registry_that_answers_is_no_reason_for_a_stand_in(
-    world: World, status: int, fix: str, tmp_path: Path
-) -> None:
-    tag = "cannery/bootstrap:bookworm-" + OTHER
-    _import(world.engine, tag, OTHER)
-    try:
-        with refusing(status, make_authority(tmp_path), tmp_path) as host:
-            reference = f"{host}/debian:bookworm@sha256:{'5' * 64}"
-            checkout = world.checkout(reference)
-            checkout.allow_stand_ins(reference)
-            said = checkout.build()
-    finally:
-        world.engine.docker("image", "rm", tag)
-    assert said.code == 6, said.text
-    assert f"{host} does not give {reference} for linux/{OTHER}: " in said.text
-    assert fix in said.text, said.text
-    assert f"base debian-12 ({reference}) is not available for linux/{OTHER}" in said.text
-    assert "A stand-in is used only where no registry can be reached" in said.text
 
 
 def test_a_registry_that_does_not_know_the_tag(world: World) -> None:

@@ -16,22 +16,16 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.references import image_name
-from cannery.engine.base import building_architecture
-from cannery.image.record import BASES, origin_labels
 from cannery.matrix.project import Project
 
-from .bases import base_image
 from .conftest import MAIN, SECOND, Built, Said
 from .engines import engine
 from .machines import load_bases
 from .proxy import proxy
 from .rooms import Room, equal, equal_layers, room
 from .small_copy import small_copy
-
-NAME = "cannery-test:plain"
 
 
 @pytest.fixture(scope="module")
@@ -87,14 +81,6 @@ def first(bundle: Path, elsewhere: Room) -> str:
     return image_name(MAIN, simulate=True)
 
 
-def _bases(target: Target) -> dict[str, str]:
-    """Build argument to image. Only because no hub can be reached from here."""
-    return {
-        "BASE_IMAGE": base_image(target.base, target.docker_arch),
-        "BUILD_IMAGE": base_image(target.build_base, building_architecture()),
-    }
-
-
 def test_the_room_has_no_network(offline: Room) -> None:
     routes = subprocess.run(
         [*offline.inside, "ip", "route", "show", "default"], capture_output=True, check=True
@@ -110,27 +96,6 @@ def test_the_image_has_the_layers_of_the_machine_that_made_the_bundle(
     from_bundle: Said, offline: Room, elsewhere: Room, main: Built, first: str
 ) -> None:
     assert offline.layers(main.target) == elsewhere.layers(main.target, first)
-
-
-def test_plain_buildx_makes_the_image_that_build_py_makes(
-    elsewhere: Room, main: Built, first: str
-) -> None:
-    """As the Dockerfile says at its beginning."""
-    root, target = elsewhere.checkout, main.target
-    words = ["buildx", "build", "--platform", target.platform, "--provenance=false"]
-    words += ["--build-context", f"artifacts={main.simulated.artifacts}"]
-    words += ["--build-context", f"cannery={root / 'cannery' / 'image' / 'context'}"]
-    words += ["--build-arg", "SIMULATED=true", "--output", f"type=docker,name={NAME}"]
-    words += [f"--build-arg={name}={image}" for name, image in _bases(target).items()]
-    elsewhere.engine.docker(*words, str(root / "images" / target.id))
-    plain, ours = (elsewhere.inspected(name)["Config"] for name in (NAME, first))
-    own = {"io.cannery.key", BASES, *origin_labels(key="", commit="-", origin="-", created="-")}
-    assert "io.cannery.key" in ours["Labels"]
-    labels = {name: value for name, value in ours["Labels"].items() if name not in own}
-    assert labels["io.cannery.simulated"] == "true"
-    assert plain["Labels"] == labels
-    assert plain["Env"] == ours["Env"]
-    assert elsewhere.layers(target, NAME) == elsewhere.layers(target, first)
 
 
 def test_equal_components_of_two_targets_are_one_layer(

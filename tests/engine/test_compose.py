@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from cannery.common.model import DeviceKind, Target
 from cannery.deploy import formats
 from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES
-from cannery.deploy.workload import CHIPS
+from cannery.deploy.workload import CHIPS, Workload
 from cannery.matrix.project import Project
 from cannery.verify.run_checks import Subject, checks_in
 from tests.programs import need_compose
@@ -76,7 +76,7 @@ def test_compose_accepts_every_target(tmp_path: Path, name: str) -> None:
         service = read(
             tmp_path,
             formats.text(
-                "compose", formats.Workload(image="a:b", target=target, cards=tuple(range(cards)))
+                "compose", Workload(image="a:b", target=target, cards=tuple(range(cards)))
             ),
         )
         assert service["image"] == "a:b"
@@ -99,11 +99,11 @@ def test_compose_accepts_every_target(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 def test_compose_accepts_the_runtime_and_the_simulated_host(tmp_path: Path, name: str) -> None:
     more: dict[str, Any] = {"image": "a:b", "target": TARGETS[name], "cards": (0, 1)}
-    service = read(tmp_path, formats.text("compose", formats.Workload(runtime="ascend", **more)))
+    service = read(tmp_path, formats.text("compose", Workload(runtime="ascend", **more)))
     assert service["runtime"] == "ascend"
     assert service["environment"]["ASCEND_VISIBLE_DEVICES"] == "0-1"
     service = read(
-        tmp_path, formats.text("compose", formats.Workload(simulate_host=Path("/a $host"), **more))
+        tmp_path, formats.text("compose", Workload(simulate_host=Path("/a $host"), **more))
     )
     assert meant(service["volumes"][0]["source"]) == f"/a $host{DRIVER_MOUNTS[0]}"
     assert "devices" not in service
@@ -122,9 +122,7 @@ def test_compose_reads_the_words_that_were_meant(
     tmp_path_factory: pytest.TempPathFactory, words: list[str]
 ) -> None:
     target = EVERY["py39-torch231-cann8t39"]
-    text = formats.text(
-        "compose", formats.Workload(image="a:b", target=target, command=tuple(words))
-    )
+    text = formats.text("compose", Workload(image="a:b", target=target, command=tuple(words)))
     service = read(tmp_path_factory.mktemp("words"), text)
     assert [meant(word) for word in service["command"]] == words
 
@@ -141,7 +139,7 @@ def project_of(
     """A compose file for the simulated image, and a project's name; all is taken down."""
     file, project = folder / "compose.yaml", f"cannery-test-{os.getpid()}"
     host = host or main.simulated.host
-    workload = formats.Workload(
+    workload = Workload(
         image=main.image,
         target=main.target,
         simulate_host=host,
@@ -187,7 +185,7 @@ def test_the_driver_is_found_in_a_folder_of_any_name(main: Built, tmp_path: Path
     shutil.copytree(main.simulated.host, host)
     more: dict[str, Any] = {"image": main.image, "target": main.target, "simulate_host": host}
     command = ["npu-smi", "info"]
-    text = formats.text("shell", formats.Workload(**more, command=tuple(command)))
+    text = formats.text("shell", Workload(**more, command=tuple(command)))
     done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "910B3" in done.stdout

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,6 @@ from cannery.options import BuildOptions
 from cannery.verify.run_checks import Subject, verify
 from cannery.verify.verification import Verification
 
-from .bases import base_image
 from .conftest import Built, Said, Spoil, build_one
 
 
@@ -62,24 +60,6 @@ def test_stand_ins_in_the_place_of_the_vendor_s_files(
     said = build_py("--target", main.target.id, "--artifacts", folder, "--no-test")
     assert said.code == 5, said.text
     assert said.text.count("is a stand-in made by the simulator") == 4
-
-
-def _install(main: Built, folder: Path, file: str) -> subprocess.CompletedProcess[str]:
-    argv = ["docker", "run", "--rm", "--platform", main.target.platform]
-    argv += [
-        "--volume",
-        f"{folder}:/artifacts:ro",
-        base_image(main.target.base, main.target.docker_arch),
-    ]
-    argv += ["bash", f"/artifacts/{file}", "--quiet", "--install"]
-    return subprocess.run(argv, capture_output=True, text=True, check=False)
-
-
-def test_kernels_before_toolkit(main: Built) -> None:
-    kernels = main.target.artifacts["kernels"].name
-    done = _install(main, main.simulated.artifacts, kernels)
-    assert done.returncode == 1, done
-    assert "no CANN toolkit is installed" in done.stdout
 
 
 def test_kernels_of_another_version(

@@ -76,8 +76,8 @@ def test_apt_runs_again_for_another_record_and_without_the_cache(
         logs=small.folder / "logs",
     )
 
-    def told(record: str, *, anew: bool = False) -> dict[str, str]:
-        build = replace(small, text=dockerfile(project, record), anew=anew)
+    def told(record: str, *, no_cache: bool = False) -> dict[str, str]:
+        build = replace(small, text=dockerfile(project, record), no_cache=no_cache)
         return stage_texts(build, "told", settings)
 
     # No earlier run had these.
@@ -87,7 +87,7 @@ def test_apt_runs_again_for_another_record_and_without_the_cache(
     refreshed = told(new)
     assert refreshed["time"] != first["time"]
     assert told(new)["time"] == refreshed["time"]
-    forced = told(new, anew=True)
+    forced = told(new, no_cache=True)
     assert forced["time"] not in {first["time"], refreshed["time"]}
     assert "  jq_" in forced["listed"]
     assert forced["listed"] == forced["installed"] == first["installed"]

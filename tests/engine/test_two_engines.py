@@ -28,7 +28,7 @@ from cannery.matrix.project import Project
 
 from .bases import base_image
 from .engines import buildkit_socket, engine, registry
-from .two_engines import DOCKERFILE, Baked, Gate, World, docker, layers, using
+from .two_engines import Baked, Gate, World, docker, layers, using
 
 pytestmark = pytest.mark.ci(
     "a busy BuildKit gave the digest of an image with the end of its step, and it was checked last"
@@ -120,34 +120,6 @@ def test_a_second_engine_rebuilds_nothing(world: World, built: Baked) -> None:
     for name in ("one", "two"):
         there = layers(world.second, baked.images[name])
         assert there == layers(world.first, built.images[name])
-
-
-def test_only_what_changed_is_made_anew(world: World, built: Baked) -> None:
-    with using(world.second):
-        world.second.docker("builder", "prune", "--all", "--force")
-        caches = Caches(sources=(f"{world.registry}/cache",))
-        baked, heard = world.cook(world.builds(torch="newer"), caches)
-    assert not baked.failures
-    made = {name.split(" ", 1)[1].split()[0] for name in heard.done}
-    assert made <= {"wheels-torch", "image"}
-    assert "one wheels-torch 1/1" in heard.done
-    assert not [name for name in heard.done if "toolkit" in name or "build" in name]
-
-
-def test_a_build_that_fails_leaves_the_others(world: World, built: Baked) -> None:
-    builds = world.builds(torch="one that fails")
-    broken = builds[0].dockerfile.with_name("Dockerfile.broken")
-    text = DOCKERFILE.replace("cp /tmp/wheels.txt", "echo no such wheel; false #")
-    broken.write_text(text, encoding="utf-8")
-    builds[0] = replace(builds[0], dockerfile=broken)
-    with using(world.first):
-        baked, heard = world.cook(builds, Caches())
-    assert {*baked.images} == {"two"}
-    assert "one: the build failed" in str(baked.failures["one"])
-    assert "did not complete successfully: exit code: 1" in str(baked.failures["one"])
-    log = (world.folder / "logs" / "one.log").read_text(encoding="utf-8")
-    assert "wheels-torch 1/1 RUN | no such wheel\n" in log
-    assert not [name for name in heard.done if name.startswith("one wheels")]
 
 
 @pytest.mark.parametrize("store", ["containerd", "overlay2"])

@@ -25,7 +25,7 @@ from kubernetes_validate import utils
 from cannery.common.model import Target
 from cannery.deploy import formats
 from cannery.deploy.run_spec import DRIVER_MOUNTS, MANAGEMENT_DEVICES
-from cannery.deploy.workload import CHIPS
+from cannery.deploy.workload import CHIPS, Workload
 from tests.policy.conftest import PROJECT, TARGETS
 
 IMAGE = "registry.example.com/ascend:tag"
@@ -64,7 +64,7 @@ def documents(target: Target, form: str, shape: str) -> list[Json]:
     cards, nodes, runtime, simulated = SHAPES[shape]
     text = formats.text(
         form,
-        formats.Workload(
+        Workload(
             image=IMAGE,
             target=target,
             cards=tuple(range(cards_of(target, cards))),
@@ -185,7 +185,7 @@ def test_a_shell_reads_it(target: Target, shape: str) -> None:
     cards, _, runtime, simulated = SHAPES[shape]
     text = formats.text(
         "shell",
-        formats.Workload(
+        Workload(
             image=IMAGE,
             target=target,
             cards=tuple(range(cards_of(target, cards))),
@@ -209,9 +209,7 @@ def test_a_shell_reads_it(target: Target, shape: str) -> None:
 def test_the_committed_compose_file_is_the_same_text(target: Target) -> None:
     path = PROJECT.images / target.id / "compose.yaml"
     if target.application and target.application.ports:
-        text = formats.text(
-            "compose", formats.Workload(image=f"cannery:{target.id}", target=target)
-        )
+        text = formats.text("compose", Workload(image=f"cannery:{target.id}", target=target))
         assert path.read_text(encoding="utf-8").endswith(f"\n#\n{text}")
     else:
         assert not path.exists()

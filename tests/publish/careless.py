@@ -18,8 +18,7 @@ from cannery.common.package_index import PackageIndex
 from cannery.engine import client as engine
 from cannery.engine.bake import Built, Failures, bake
 from cannery.image.bake_file import ImageBuild
-from cannery.lock.index_questions import Question, Runtime
-from cannery.lock.index_versions import ask
+from cannery.lock.index_versions import Question, Runtime, ask
 from cannery.lock.uv import Job, compiled
 from tests.canaries import Canary
 from tests.fetch.fetches import CONTENT, a_file, fetcher

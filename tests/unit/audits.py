@@ -12,9 +12,9 @@ from typing import Any
 from cannery.common.models import parse_yaml
 from cannery.matrix.project import Project
 from cannery.verify.audit.contents import judge_image
-from cannery.verify.audit.found import ImageConfig, ImageFacts, parse_probe
-from cannery.verify.audit.own_checks import ChecksFile, OwnCheck
-from cannery.verify.audit.result import Result
+from cannery.verify.audit.facts import ImageConfig, ImageFacts, parse_probe
+from cannery.verify.audit.report import Result
+from cannery.verify.audit.user_checks import ChecksFile, UserCheck
 from tests.unit.described import described_folder
 from tests.unit.matrices import CHECKOUT
 
@@ -31,7 +31,7 @@ CONSTRAINTS = _MADE["constraints.txt"]
 GUARD = "/usr/local/share/cannery/constraints.txt"
 
 
-def own_check(name: str, command: str, **keys: object) -> OwnCheck:
+def user_check(name: str, command: str, **keys: object) -> UserCheck:
     """A check of the file mine.yaml, in its first line."""
     check = {"name": name, "command": command, **keys}
     text = json.dumps({"schema": 1, "checks": [check]})

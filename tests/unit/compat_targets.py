@@ -90,5 +90,6 @@ def findings(target: Target) -> dict[str, Finding]:
 def problems(target: Target) -> list[str]:
     """Each problem with the key that it is at."""
     return [
-        f"{each.key}: {each.problem}" for each in refusals_of(target, judge(target, COMPAT), COMPAT)
+        f"{each.finding.key}: {each.problem}"
+        for each in refusals_of(target, judge(target, COMPAT), COMPAT)
     ]

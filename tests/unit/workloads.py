@@ -10,6 +10,7 @@ import yaml
 
 from cannery.common.errors import UsageError
 from cannery.deploy import formats
+from cannery.deploy.workload import Workload
 from cannery.matrix.project import Project
 from tests.unit.matrices import CHECKOUT
 
@@ -21,7 +22,7 @@ IMAGE = "registry.example.com:5000/ascend@sha256:" + "0" * 64
 
 def text(form: str, cards: int = 1, **more: Any) -> str:
     more["cards"] = tuple(range(cards))
-    return formats.text(form, formats.Workload(**{"image": IMAGE, "target": TARGET, **more}))
+    return formats.text(form, Workload(**{"image": IMAGE, "target": TARGET, **more}))
 
 
 def documents(form: str, **more: Any) -> list[dict[str, Any]]:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with an image: with its contents, its versions, and what it inherited."""
+"""Checks of an image's contents and versions, and of the parts that it inherited. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -14,11 +15,10 @@ from cannery.common.model import MACHINE_OF, CannRelease
 from cannery.common.specifiers import normal_name, parse_requirement
 from cannery.compat.facts import Compat
 from cannery.image.environment import CONSTRAINT_VARIABLES
-from cannery.verify.audit.found import Cann, ImageConfig, ImageFacts, Origin
-from cannery.verify.audit.result import Result, Standing, broken, passed
+from cannery.verify.audit.facts import Cann, ImageConfig, ImageFacts, Origin
+from cannery.verify.audit.report import Result, Standing, broken, passed
 from cannery.verify.audit.versions import judge_versions
 
-ENV_ONLY = "vllm-ascend#9141, #12059, #14955"
 _NEEDED = ("ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
 """The variables without which torch_npu or CANN's compiler does not start."""
 
@@ -26,7 +26,7 @@ _TAG_CHIP = re.compile(r"(?:^|[-_.:/])(910b|a3|310p|910c|950|a5)(?:[-_.]|$)", re
 
 
 def judge_image(
-    found: ImageFacts,
+    facts: ImageFacts,
     config: ImageConfig,
     compat: Compat,
     known: Mapping[str, CannRelease],
@@ -37,41 +37,25 @@ def judge_image(
     ``known`` are the releases of matrix.yaml, ``chip`` is the one that the image must be for.
     """
     return (
-        *judge_inherited(found, config),
-        *judge_versions(found, config, compat, known),
-        *_judge_contents(found, config, compat, chip),
+        *judge_inherited(facts, config),
+        *judge_versions(facts, config, compat, known),
+        *_system(facts, config),
+        *_triton(facts),
+        *(_cann(facts, facts.cann, config, compat, chip) if facts.cann else ()),
     )
 
 
-def _judge_contents(
-    found: ImageFacts, config: ImageConfig, compat: Compat, chip: str
-) -> Iterator[Result]:
-    """The checks of what is in the image; ``chip`` is the one that it must be for, if known."""
-    yield from _architecture(found, config)
-    yield from _driver(found)
-    yield from _interpreters(found)
-    yield from _triton(found)
-    if found.cann:
-        yield from _cann_environment(found, found.cann)
-        yield from _kernels(found.cann, config, chip)
-        yield from _python_needs(found, compat)
-        yield from _programs(found)
-
-
-def _architecture(found: ImageFacts, config: ImageConfig) -> Iterator[Result]:
+def _system(facts: ImageFacts, config: ImageConfig) -> Iterator[Result]:
     machine = MACHINE_OF.get(config.architecture, config.architecture)
-    arches = found.cann.arches if found.cann else ()
+    arches = facts.cann.arches if facts.cann else ()
     if arches and machine not in arches:
         yield broken(
             "cann/architecture",
             f"The image is for {machine}, and its CANN for {' and '.join(arches)}.",
             f"Install the packages of CANN for {machine}.",
         )
-
-
-def _driver(found: ImageFacts) -> Iterator[Result]:
-    if found.driver:
-        named = ", ".join(found.driver[:3]) + (" ..." if len(found.driver) > 3 else "")
+    if facts.driver:
+        named = ", ".join(facts.driver[:3]) + (" ..." if len(facts.driver) > 3 else "")
         yield broken(
             "driver/baked-in",
             f"The image has files of a host's driver: {named}. They must be of the same "
@@ -79,145 +63,128 @@ def _driver(found: ImageFacts) -> Iterator[Result]:
             "Remove them from the image; mount the host's driver.",
         )
     else:
-        text = "The image has no files of a host's driver."
-        yield passed("driver/baked-in", text)
-
-
-def _interpreters(found: ImageFacts) -> Iterator[Result]:
-    if found.pythons and not {"torch-npu", "mindspore"} & found.versions.keys():
-        path, packages = next(iter(found.pythons.items()))
+        yield passed("driver/baked-in", "The image has no files of a host's driver.")
+    if facts.pythons and not {"torch-npu", "mindspore"} & facts.versions.keys():
+        path, packages = next(iter(facts.pythons.items()))
         yield broken(
             "environment/python",
-            f"python3 is {found.interpreter}, and {' and '.join(packages)} belong to {path}.",
+            f"python3 is {facts.interpreter}, and {' and '.join(packages)} belong to {path}.",
             f"Put its folder first: ENV PATH={path.rpartition('/')[0]}:$PATH",
         )
 
 
-def _triton(found: ImageFacts) -> Iterator[Result]:
-    if not {"triton", "triton-ascend"} <= found.versions.keys():
+def _triton(facts: ImageFacts) -> Iterator[Result]:
+    if not {"triton", "triton-ascend"} <= facts.versions.keys():
         return
-    foreign = found.triton.get("triton", 0)
+    foreign = facts.triton.get("triton", 0)
     if foreign:
         yield broken(
             "packages/triton",
-            f"triton {found.versions['triton']} was installed over triton-ascend "
-            f"{found.versions['triton-ascend']}: {foreign} files of the module triton are not "
+            f"triton {facts.versions['triton']} was installed over triton-ascend "
+            f"{facts.versions['triton-ascend']}: {foreign} files of the module triton are not "
             "triton-ascend's.",
             "Remove triton, and install triton-ascend again, as the last package.",
             sources=("vllm-ascend#7359, #7497, #7790, #8239", "triton-ascend#306, #395"),
         )
-    elif found.triton:
-        text = "The files of the module triton are those of triton-ascend."
-        yield passed("packages/triton", text)
+    elif facts.triton:
+        yield passed("packages/triton", "The files of the module triton are triton-ascend's.")
 
 
-def _cann_environment(found: ImageFacts, cann: Cann) -> Iterator[Result]:
-    missing = [name for name in _NEEDED if "/Ascend" not in found.environment.get(name, "")]
-    missing = [name for name in missing if cann.folder not in found.environment.get(name, "")]
-    if not missing:
-        text = "ENV has the variables of CANN, so commands without a login shell have them, too."
-        yield passed("environment/cann", text)
-        return
-    script = next(iter(cann.set_env), "set_env.sh")
-    fix = f"Set in the Dockerfile, with ENV, what {script} sets."
-    if not found.shell_files:
-        yield broken("environment/cann", f"Nothing sets {', '.join(missing)}.", fix)
-        return
-    path, lines = next(iter(found.shell_files.items()))
-    yield broken(
-        "environment/shell-only",
-        f"ENV lacks {', '.join(missing)}; only {path} sets them ({lines[0]!r}), which "
-        "'docker exec', Kubernetes and platforms that start a command do not read.",
-        fix,
-        sources=(ENV_ONLY,),
-    )
-
-
-def expected_chip(config: ImageConfig) -> tuple[str, str]:
-    """The chip that the image says it is for, and where it says so; empty if it does not."""
-    if named := config.label("chip"):
-        return named, "its label io.cannery.chip"
-    match = _TAG_CHIP.search(config.reference)
-    return (match[1].lower(), "its name") if match else ("", "")
-
-
-def _kernels(cann: Cann, config: ImageConfig, chip: str) -> Iterator[Result]:
-    named, by = (chip, "--chip") if chip else expected_chip(config)
-    if not cann.operators:
-        return
-    chips = ", ".join(cann.chips)
-    if not named:
-        text = f"The operator kernels are for chip {chips}. Nothing says which chip is meant."
-        fix = "Name it with --chip."
-        yield Result(check="kernels/chip", standing=Standing.NOT_OURS, text=text, fix=fix)
-    elif named not in cann.chips:
-        yield broken(
-            "kernels/chip",
-            f"The operator kernels are for chip {chips}, and {by} says {named}.",
-            f"Install the kernels for {named}, or use the image on {chips} only.",
-        )
-    else:
-        text = f"There are operator kernels for chip {named}, as {by} says."
-        yield passed("kernels/chip", text)
-
-
-def _python_needs(found: ImageFacts, compat: Compat) -> Iterator[Result]:
-    """The packages that CANN's own Python parts import."""
-    if found.by_shell or not found.python:
-        return
-    needed = [parse_requirement(text) for text in compat.cann_python.requirements]
-    missing = [each.name for each in needed if normal_name(each.name) not in found.versions]
-    if missing:
-        codes = {each.code for each in found.cann_programs.values()}
-        standing = Standing.BROKEN if codes - {0} else Standing.NOTE if codes else Standing.UNKNOWN
-        started = {
-            Standing.BROKEN: "and not all of them start",
-            Standing.NOTE: "but they start",
-            Standing.UNKNOWN: "and there is none of them here to try",
-        }
-        yield Result(
-            check="cann/python-packages",
-            standing=standing,
-            text=f"Python packages that CANN's own programs use are missing, {started[standing]}: "
-            f"{', '.join(missing)}.",
-            fix=f"pip install {' '.join(missing)}",
-            sources=(compat.cann_python.cited, "cann-container-image#70"),
-        )
-    else:
-        text = "The Python packages that CANN's own programs use are installed."
-        yield passed("cann/python-packages", text)
-
-
-def _programs(found: ImageFacts) -> Iterator[Result]:
-    for name, each in found.cann_programs.items():
-        what = "atc, CANN's compiler of models," if name == "atc" else f"CANN's module {name}"
-        if each.code == 0:
-            text = f"{what} starts."
-            yield passed(f"cann/{name}", _capital(text))
+def _cann(
+    facts: ImageFacts, cann: Cann, config: ImageConfig, compat: Compat, chip: str
+) -> Iterator[Result]:
+    yield _cann_environment(facts, cann)
+    if cann.operators:
+        yield _kernels(cann, config, chip)
+    if facts.python and not facts.by_shell:
+        yield _python_packages(facts, compat)
+    for name, attempt in facts.cann_programs.items():
+        program = "atc, CANN's compiler of models," if name == "atc" else f"CANN's module {name}"
+        if attempt.code == 0:
+            yield passed(f"cann/{name}", f"{program} starts.")
             continue
-        module = re.search(r"No module named '([\w.]+)'", each.said)
-        fix = f"Install the Python package with the module {module[1]}." if module else ""
+        module = re.search(r"No module named '([\w.]+)'", attempt.said)
         yield broken(
             f"cann/{name}",
-            _capital(f"{what} does not start: {each.last_line}"),
-            fix,
+            f"{program} does not start: {attempt.last_line}",
+            f"Install the Python package with the module {module[1]}." if module else "",
             sources=("cann-container-image#70",),
         )
 
 
-def _capital(text: str) -> str:
-    return text if text.startswith("atc") else text[:1].upper() + text[1:]
+def _cann_environment(facts: ImageFacts, cann: Cann) -> Result:
+    missing = [name for name in _NEEDED if "/Ascend" not in facts.environment.get(name, "")]
+    missing = [name for name in missing if cann.folder not in facts.environment.get(name, "")]
+    if not missing:
+        text = "ENV has the variables of CANN, so commands without a login shell have them, too."
+        return passed("environment/cann", text)
+    fix = f"Set in the Dockerfile, with ENV, what {next(iter(cann.set_env), 'set_env.sh')} sets."
+    if not facts.shell_files:
+        return broken("environment/cann", f"Nothing sets {', '.join(missing)}.", fix)
+    path, lines = next(iter(facts.shell_files.items()))
+    return broken(
+        "environment/shell-only",
+        f"ENV lacks {', '.join(missing)}; only {path} sets them ({lines[0]!r}), which "
+        "'docker exec', Kubernetes and platforms that start a command do not read.",
+        fix,
+        sources=("vllm-ascend#9141, #12059, #14955",),
+    )
+
+
+def _kernels(cann: Cann, config: ImageConfig, chip: str) -> Result:
+    tagged = _TAG_CHIP.search(config.reference)
+    if chip:
+        named, source = chip, "--chip"
+    elif label := config.label("chip"):
+        named, source = label, "its label io.cannery.chip"
+    else:
+        named, source = (tagged[1].lower(), "its name") if tagged else ("", "")
+    chips = ", ".join(cann.chips)
+    if not named:
+        text = f"The operator kernels are for chip {chips}. Nothing says which chip is meant."
+        fix = "Name it with --chip."
+        return Result(check="kernels/chip", standing=Standing.NOT_OURS, text=text, fix=fix)
+    if named in cann.chips:
+        text = f"There are operator kernels for chip {named}, as {source} says."
+        return passed("kernels/chip", text)
+    return broken(
+        "kernels/chip",
+        f"The operator kernels are for chip {chips}, and {source} says {named}.",
+        f"Install the kernels for {named}, or use the image on {chips} only.",
+    )
+
+
+def _python_packages(facts: ImageFacts, compat: Compat) -> Result:
+    """Of the packages that CANN's own Python parts import."""
+    names = [parse_requirement(text).name for text in compat.cann_python.requirements]
+    missing = [name for name in names if normal_name(name) not in facts.versions]
+    if not missing:
+        text = "The Python packages that CANN's own programs use are installed."
+        return passed("cann/python-packages", text)
+    codes = {attempt.code for attempt in facts.cann_programs.values()}
+    standing, seen = Standing.UNKNOWN, "and there is none of them here to try"
+    if codes - {0}:
+        standing, seen = Standing.BROKEN, "and not all of them start"
+    elif codes:
+        standing, seen = Standing.NOTE, "but they start"
+    return Result(
+        check="cann/python-packages",
+        standing=standing,
+        text=f"Python packages that CANN's own programs use are missing, {seen}: "
+        f"{', '.join(missing)}.",
+        fix=f"pip install {' '.join(missing)}",
+        sources=(compat.cann_python.cited, "cann-container-image#70"),
+    )
 
 
 _COMPILED_FOR_EACH_OTHER = ("torch", "torch-npu", "mindspore")
-_INSTALL_AGAIN = "Remove from the Dockerfile what replaces it, or build FROM another image."
 
 
-def judge_inherited(found: ImageFacts, config: ImageConfig) -> Iterator[Result]:
-    """The checks of what an image of cannery's, or one made from it, must still have."""
+def judge_inherited(facts: ImageFacts, config: ImageConfig) -> Iterator[Result]:
+    """The checks of the parts that an image of cannery's, or one made from it, must still have."""
     if config.origin is Origin.FOREIGN:
         return
-    record = found.own_record
+    record = facts.own_record
     if not record:
         yield Result(
             check="inherited/record",
@@ -226,115 +193,99 @@ def judge_inherited(found: ImageFacts, config: ImageConfig) -> Iterator[Result]:
             "image, so nothing can be compared with it.",
         )
         return
-    yield from _frameworks(found, record)
-    yield from _constraints(found, record)
-    yield from _guard(found, record)
-    yield from _inherited_environment(found, record)
-    yield _interpreter(found, record)
-
-
-def _frameworks(found: ImageFacts, record: Mapping[str, Any]) -> Iterator[Result]:
-    wheels = {str(name): str(version) for name, version in dict(record.get("wheels", {})).items()}
-    for name in _COMPILED_FOR_EACH_OTHER:
-        own = wheels.get(name, "")
-        if not own:
-            continue
-        now = found.versions.get(name, "")
-        if now.partition("+")[0] == own.partition("+")[0]:
-            text = f"{name} {own} is still the one of the image."
-            yield passed(f"inherited/{name}", text)
-        else:
-            what = f"{name} {now} has replaced {name} {own}" if now else f"{name} {own} was removed"
-            yield broken(
-                f"inherited/{name}",
-                f"{what}, which CANN and the other packages of the image were built for.",
-                _INSTALL_AGAIN,
-            )
-
-
-def _constraints(found: ImageFacts, record: Mapping[str, Any]) -> Iterator[Result]:
-    changed = []
-    held = [str(each) for each in record.get("held", ())]
-    for text in held:
-        try:
-            wanted = Requirement(text)
-        except InvalidRequirement:
-            continue
-        now = found.versions.get(normal_name(wanted.name), "")
-        if not now:
-            changed.append(f"{text} is not installed")
-        elif not _fits(wanted, now):
-            changed.append(f"{text} is {now} now")
-    if changed:
-        yield broken(
-            "inherited/constraints",
-            f"Versions that the image holds have changed: {'; '.join(changed)}.",
-            "Install with PIP_CONSTRAINT set, as the image sets it.",
-        )
+    yield from _frameworks(facts, record)
+    yield _constraints(facts, record)
+    yield _guard(facts, record)
+    yield _environment(facts, record)
+    minor = ".".join(str(record.get("components", {}).get("python", "")).split(".")[:2])
+    if facts.python.startswith(f"{minor}."):
+        yield passed("inherited/python", f"python3 is still the Python {minor} of the image.")
     else:
-        text = f"All {len(held)} versions that the image holds are kept."
-        yield passed("inherited/constraints", text)
+        yield broken(
+            "inherited/python",
+            f"python3 is {facts.interpreter} ({facts.python}), and the image's is Python {minor}.",
+            "Put the folder of the other Python behind the image's in PATH.",
+        )
 
 
-def _fits(wanted: Requirement, version: str) -> bool:
-    try:
-        return wanted.specifier.contains(Version(version), prereleases=True)
-    except InvalidVersion:
-        return False
+def _frameworks(facts: ImageFacts, record: Mapping[str, Any]) -> Iterator[Result]:
+    wheels = dict(record.get("wheels", {}))
+    for name in _COMPILED_FOR_EACH_OTHER:
+        before, now = str(wheels.get(name, "")), facts.versions.get(name, "")
+        if not before:
+            continue
+        if now.partition("+")[0] == before.partition("+")[0]:
+            text = f"{name} {before} is still the one of the image."
+            yield passed(f"inherited/{name}", text)
+            continue
+        change = f"{name} {before} was removed"
+        if now:
+            change = f"{name} {now} has replaced {name} {before}"
+        yield broken(
+            f"inherited/{name}",
+            f"{change}, which CANN and the other packages of the image were built for.",
+            "Remove from the Dockerfile what replaces it, or build FROM another image.",
+        )
 
 
-def _guard(found: ImageFacts, record: Mapping[str, Any]) -> Iterator[Result]:
-    lost = [n for n, path in CONSTRAINT_VARIABLES.items() if found.environment.get(n) != path]
-    if lost:
-        yield Result(
+def _constraints(facts: ImageFacts, record: Mapping[str, Any]) -> Result:
+    changed = []
+    pinned = [str(text) for text in record.get("held", ())]
+    for text in pinned:
+        with suppress(InvalidRequirement):
+            wanted = Requirement(text)
+            now = facts.versions.get(normal_name(wanted.name), "")
+            try:
+                fits = wanted.specifier.contains(Version(now), prereleases=True)
+            except InvalidVersion:
+                fits = False
+            if not fits:
+                changed.append(f"{text} is {now} now" if now else f"{text} is not installed")
+    if not changed:
+        text = f"All {len(pinned)} versions that the image holds are kept."
+        return passed("inherited/constraints", text)
+    return broken(
+        "inherited/constraints",
+        f"Versions that the image holds have changed: {'; '.join(changed)}.",
+        "Install with PIP_CONSTRAINT set, as the image sets it.",
+    )
+
+
+def _guard(facts: ImageFacts, record: Mapping[str, Any]) -> Result:
+    unset = [n for n, path in CONSTRAINT_VARIABLES.items() if facts.environment.get(n) != path]
+    if unset:
+        return Result(
             check="inherited/guard",
             standing=Standing.NOTE,
-            text=f"{' and '.join(lost)} is not set any more, so a later pip install may replace "
+            text=f"{' and '.join(unset)} is not set any more, so a later pip install may replace "
             "torch.",
             fix="Leave out what unsets it at the end of the Dockerfile.",
         )
-        return
-    lines = {line.partition("  # ")[0].strip() for line in found.constraints.splitlines()}
-    if gone := [each for each in record.get("held", ()) if each not in lines]:
-        yield broken(
+    lines = {line.partition("  # ")[0].strip() for line in facts.constraints.splitlines()}
+    if removed := [line for line in record.get("held", ()) if line not in lines]:
+        return broken(
             "inherited/guard",
-            f"The file of constraints lacks {', '.join(gone)}.",
+            f"The file of constraints lacks {', '.join(removed)}.",
             "Restore it; unset PIP_CONSTRAINT for the one command that must go against it.",
         )
-    else:
-        text = "pip and uv still read the constraints of the image."
-        yield passed("inherited/guard", text)
+    return passed("inherited/guard", "pip and uv still read the constraints of the image.")
 
 
-def _inherited_environment(found: ImageFacts, record: Mapping[str, Any]) -> Iterator[Result]:
+def _environment(facts: ImageFacts, record: Mapping[str, Any]) -> Result:
     wrong = []
     for name, value in dict(record.get("environment", {})).items():
-        now = found.environment.get(name)
-        folders = str(value).split(":") if name.endswith("PATH") and ":" in str(value) else []
-        if folders:
-            gone = [each for each in folders if each not in (now or "").split(":")]
-            wrong += [f"{name} lacks {', '.join(gone[:3])}"] if gone else []
+        now = facts.environment.get(name)
+        if name.endswith("PATH") and ":" in str(value):
+            folders = (now or "").split(":")
+            lacks = [folder for folder in str(value).split(":") if folder not in folders]
+            wrong += [f"{name} lacks {', '.join(lacks[:3])}"] if lacks else []
         elif now != value:
             wrong.append(f"{name} is {now!r} and was {value!r}" if now else f"{name} is not set")
-    if wrong:
-        more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-        yield broken(
-            "inherited/environment",
-            f"The environment of CANN has changed: {'; '.join(wrong[:3])}{more}.",
-            "Extend variables, as in ENV PATH=/opt/mine/bin:$PATH, and do not replace them.",
-        )
-    else:
-        text = "The environment of CANN is unchanged."
-        yield passed("inherited/environment", text)
-
-
-def _interpreter(found: ImageFacts, record: Mapping[str, Any]) -> Result:
-    minor = ".".join(str(record.get("components", {}).get("python", "")).split(".")[:2])
-    if found.python.startswith(f"{minor}."):
-        text = f"python3 is still the Python {minor} of the image."
-        return passed("inherited/python", text)
+    if not wrong:
+        return passed("inherited/environment", "The environment of CANN is unchanged.")
+    more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
     return broken(
-        "inherited/python",
-        f"python3 is {found.interpreter} ({found.python}), and the image's is Python {minor}.",
-        "Put the folder of the other Python behind the image's in PATH.",
+        "inherited/environment",
+        f"The environment of CANN has changed: {'; '.join(wrong[:3])}{more}.",
+        "Extend variables, as in ENV PATH=/opt/mine/bin:$PATH, and do not replace them.",
     )

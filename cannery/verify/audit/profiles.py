@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What platforms ask of an image, as data; and whether an image has it."""
+"""Profiles: the requirements of platforms on an image, as data; and their checks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean
 from cannery.common.models import Model, SchemaVersion, Unique, read_yaml
-from cannery.verify.audit.found import ImageConfig, ImageFacts, User
-from cannery.verify.audit.result import Result, Standing
-
-OWN_FILE = Path(__file__).with_name("profiles.yaml")
-"""The profiles that cannery has."""
+from cannery.verify.audit.facts import ImageConfig, ImageFacts, User
+from cannery.verify.audit.report import Result, Standing
 
 _INITS = ("tini", "dumb-init", "docker-init", "catatonit")
 """Programs that only start the command that they are given."""
@@ -27,12 +24,12 @@ Id = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class WantedUser(Model):
-    """A user that must exist."""
+    """A user that must exist; -1 and "" stand for any."""
 
     name: str
-    uid: Id | None = None
-    gid: Id | None = None
-    home: str = ""
+    uid: Id = -1
+    gid: Id = -1
+    folder: str = Field(default="", alias="home")
 
 
 class Profile(Model):
@@ -71,22 +68,16 @@ class ProfilesFile(Model):
 Profiles = Mapping[str, Profile]
 
 
-def read_profiles(path: Path) -> Profiles:
-    """The profiles in the file ``path``, by name.
-
-    Raises:
-        FileError: it cannot be read.
-        MatrixError: with every problem, each with its line.
-    """
-    return read_yaml(ProfilesFile, path).profiles
-
-
-def own_profiles(path: Path) -> Profiles:
-    """The profiles of a user's file."""
-    try:
-        return read_profiles(path)
-    except MatrixError as error:
-        raise UsageError(error.problems) from error
+def read_profiles(user_file: Path | None = None) -> Profiles:
+    """The profiles of cannery, and those of a user's file, by name."""
+    builtin = Path(__file__).with_name("profiles.yaml")
+    profiles = dict(read_yaml(ProfilesFile, builtin).profiles)
+    if user_file:
+        try:
+            profiles |= read_yaml(ProfilesFile, user_file).profiles
+        except MatrixError as error:
+            raise UsageError(error.problems) from error
+    return profiles
 
 
 def select_profiles(names: Iterable[str], known: Profiles) -> tuple[Profile, ...]:
@@ -102,97 +93,71 @@ def select_profiles(names: Iterable[str], known: Profiles) -> tuple[Profile, ...
     return tuple(known[name] for name in wanted)
 
 
-def judge_profile(profile: Profile, found: ImageFacts, config: ImageConfig) -> Iterator[Result]:
-    """One result for each thing that ``profile`` asks for."""
-    yield from _environment(profile, found)
-    yield from _entrypoint(profile, config)
-    for name in profile.programs:
-        has = name in found.programs
-        text = f"The image has {name}." if has else f"The image has no {name}."
-        yield _result(profile, name, text, good=has, fix=f"Install {name}.")
-    for user in profile.users:
-        yield _user_result(profile, user, found.users)
-    if profile.run_as:
-        yield _run_as(profile, found, config)
-    for port in profile.ports:
-        has = port in config.ports
-        text = f"The image exposes port {port}."
-        if not has:
-            text = f"The image does not expose port {port}. Whether its command listens there was "
-            text += "not checked."
-        fix = f"Let its command listen on port {port}, and add EXPOSE {port}."
-        result = _result(profile, f"port-{port}", text, good=has, fix=fix)
-        yield result if has else replace(result, standing=Standing.NOT_OURS)
-    for name in profile.not_set:
-        free = name not in config.environment
-        text = f"{name} is left to the platform."
-        if not free:
-            text = f"ENV sets {name}={config.environment[name]}, which the platform sets itself."
-        yield _result(profile, name, text, good=free, fix=f"Leave {name} out of ENV.")
+def judge_profile(profile: Profile, facts: ImageFacts, config: ImageConfig) -> Iterator[Result]:
+    """One result for each requirement of ``profile``."""
 
+    def result(name: str, good: bool, text: str, wrong: str, fix: str) -> Result:
+        return Result(
+            check=f"profile/{profile.name}/{name}",
+            standing=Standing.PASSED if good else Standing.BROKEN,
+            text=text if good else wrong,
+            fix="" if good else fix,
+            sources=(profile.source,) if profile.source else (),
+        )
 
-def _result(
-    profile: Profile,
-    name: str,
-    text: str,
-    *,
-    good: bool,
-    fix: str,
-) -> Result:
-    return Result(
-        check=f"profile/{profile.name}/{name}",
-        standing=Standing.PASSED if good else Standing.BROKEN,
-        text=text,
-        fix="" if good else fix,
-        sources=(profile.source,) if profile.source else (),
-    )
-
-
-def _environment(profile: Profile, found: ImageFacts) -> Iterator[Result]:
-    if profile.environment and found.cann:
-        good = bool(found.environment.get("ASCEND_HOME_PATH"))
-        text = "CANN's variables are in ENV." if good else "CANN's variables are not in ENV."
+    if profile.environment and facts.cann:
+        good = bool(facts.environment.get("ASCEND_HOME_PATH"))
+        text, wrong = "CANN's variables are in ENV.", "CANN's variables are not in ENV."
         fix = "Set in the Dockerfile, with ENV, what set_env.sh sets."
-        yield _result(profile, "environment", text, good=good, fix=fix)
+        yield result("environment", good, text, wrong, fix)
+    if profile.entrypoint == "none":
+        good = not config.entrypoint or posixpath.basename(config.entrypoint[0]) in _INITS
+        good = good and all(word.startswith("-") for word in config.entrypoint[1:])
+        wrong = f"Its ENTRYPOINT is {' '.join(config.entrypoint)!r}; the platform starts a command "
+        wrong += "of its own, with it or without it."
+        fix = "Remove ENTRYPOINT, and set with ENV what it sets."
+        yield result("entrypoint", good, "Its ENTRYPOINT leaves the command as it is.", wrong, fix)
+    for name in profile.programs:
+        text, wrong = f"The image has {name}.", f"The image has no {name}."
+        yield result(name, name in facts.programs, text, wrong, f"Install {name}.")
+    for user in profile.users:
+        problems = _problems(user, facts.users)
+        options = f" --uid {user.uid}" if user.uid >= 0 else ""
+        options += f" --gid {user.gid}" if user.gid >= 0 else ""
+        options += f" --home-dir {user.folder}" if user.folder else ""
+        wrong = "; ".join(problems)
+        wrong = f"{wrong[:1].upper()}{wrong[1:]}."
+        fix = f"RUN useradd --create-home{options} {user.name}"
+        text = f"There is the user {user.name}."
+        yield result(f"user-{user.name}", not problems, text, wrong, fix)
+    if profile.run_as:
+        user_name = config.user.partition(":")[0] or "root"
+        names = {str(user.uid): user.name for user in facts.users} | {"0": "root"}
+        user_name = names.get(user_name, user_name)
+        text, good = f"The image runs as {user_name}.", user_name == profile.run_as
+        yield result("user", good, text, text, f"USER {profile.run_as}")
+    for port in profile.ports:
+        good = port in config.ports
+        wrong = f"The image does not expose port {port}. Whether its command listens there was "
+        wrong += "not checked."
+        fix = f"Let its command listen on port {port}, and add EXPOSE {port}."
+        exposed = result(f"port-{port}", good, f"The image exposes port {port}.", wrong, fix)
+        yield exposed if good else replace(exposed, standing=Standing.NOT_OURS)
+    for name in profile.not_set:
+        wrong = f"ENV sets {name}={config.environment.get(name)}, which the platform sets itself."
+        text, fix = f"{name} is left to the platform.", f"Leave {name} out of ENV."
+        yield result(name, name not in config.environment, text, wrong, fix)
 
 
-def _entrypoint(profile: Profile, config: ImageConfig) -> Iterator[Result]:
-    if profile.entrypoint == "any":
-        return
-    good = not config.entrypoint or posixpath.basename(config.entrypoint[0]) in _INITS
-    good = good and all(word.startswith("-") for word in config.entrypoint[1:])
-    text = "Its ENTRYPOINT leaves the command as it is."
-    if not good:
-        text = f"Its ENTRYPOINT is {' '.join(config.entrypoint)!r}; the platform starts a command "
-        text += "of its own, with it or without it."
-    fix = "Remove ENTRYPOINT, and set with ENV what it sets."
-    yield _result(profile, "entrypoint", text, good=good, fix=fix)
-
-
-def _user_result(profile: Profile, wanted: WantedUser, users: Iterable[User]) -> Result:
-    user = next((each for each in users if each.name == wanted.name), None)
-    wrong = []
+def _problems(wanted: WantedUser, users: Iterable[User]) -> list[str]:
+    user = next((user for user in users if user.name == wanted.name), None)
     if user is None:
-        wrong.append(f"there is no user {wanted.name}")
-    else:
-        if wanted.uid not in (None, user.uid):
-            wrong.append(f"the uid of {user.name} is {user.uid}, not {wanted.uid}")
-        if wanted.gid not in (None, user.gid):
-            wrong.append(f"the gid of {user.name} is {user.gid}, not {wanted.gid}")
-        if wanted.home not in ("", user.folder):
-            wrong.append(f"the home of {user.name} is {user.folder}, not {wanted.home}")
-    text = "; ".join(wrong) or f"there is the user {wanted.name}"
-    options = f" --uid {wanted.uid}" if wanted.uid is not None else ""
-    options += f" --gid {wanted.gid}" if wanted.gid is not None else ""
-    options += f" --home-dir {wanted.home}" if wanted.home else ""
-    fix = f"RUN useradd --create-home{options} {wanted.name}"
-    name = f"user-{wanted.name}"
-    return _result(profile, name, text[:1].upper() + text[1:] + ".", good=not wrong, fix=fix)
-
-
-def _run_as(profile: Profile, found: ImageFacts, config: ImageConfig) -> Result:
-    wanted, own = profile.run_as, config.user.partition(":")[0] or "root"
-    names = {str(each.uid): each.name for each in found.users} | {"0": "root"}
-    own = names.get(own, own)
-    fix = f"USER {wanted}"
-    return _result(profile, "user", f"The image runs as {own}.", good=own == wanted, fix=fix)
+        return [f"there is no user {wanted.name}"]
+    wrong = []
+    if wanted.uid not in (-1, user.uid):
+        wrong.append(f"the uid of {user.name} is {user.uid}, not {wanted.uid}")
+    if wanted.gid not in (-1, user.gid):
+        wrong.append(f"the gid of {user.name} is {user.gid}, not {wanted.gid}")
+    if wanted.folder not in ("", user.folder):
+        wrong.append(f"the home of {user.name} is {user.folder}, not {wanted.folder}")
+    return wrong

@@ -23,7 +23,6 @@ done
 say() { printf 'cannery-sh: %s\t%s\n' "$1" "$2"; }
 
 say machine "$(uname -m 2>/dev/null)"
-say uid "$(id -u 2>/dev/null)"
 for name in bash sh sshd ssh npu-smi atc git; do
     old=$PATH PATH=$search
     path=$(command -v "$name" 2>/dev/null) && say "program $name" "$path"

@@ -3,8 +3,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from bench import draw
 from bench.limits import LIMITS
 from bench.result import Figure, Series, merged
@@ -72,31 +70,6 @@ def test_the_page_names_the_machine_and_the_longest_steps() -> None:
     assert "A CPU, 2 cores, 24 GiB" in text
     assert "| `[os] a/b` | 12.0 |" in text
     assert "| `[1/2] RUN pip` | 200.0 |" in text
-
-
-def test_the_table_has_at_most_16_rows() -> None:
-    known = results(COLD)
-    known["figures"] |= dict.fromkeys((*LIMITS, "another"), known["figures"]["cold"])
-    rows = [line for line in draw.page(known).splitlines() if line.endswith("| 2026-01-02 |")]
-    assert len(rows) == len(LIMITS) <= 16
-
-
-def test_the_same_results_make_the_same_text() -> None:
-    one, other = results(COLD, BYTES), results(BYTES, COLD)
-    assert draw.page(one) == draw.page(other)
-
-
-@pytest.mark.parametrize(
-    ("number", "unit", "text"),
-    [
-        (999, "bytes", "999 bytes"),
-        (1234567, "bytes", "1.23 MB"),
-        (12.34, "s", "12.3 s"),
-        (47.3, "ms", "47 ms"),
-    ],
-)
-def test_quantities_are_for_people(number: float, unit: str, text: str) -> None:
-    assert draw.quantity(number, unit) == text
 
 
 def test_a_figure_is_printed_with_its_limit_beside_it() -> None:

@@ -26,11 +26,6 @@ def figure(
     )
 
 
-def test_the_median_is_compared_and_not_the_mean() -> None:
-    assert figure().ours.median == 2
-    assert figure().ratio == 0.5
-
-
 @pytest.mark.parametrize(
     ("at_most", "limit_on", "passed"),
     [
@@ -56,18 +51,6 @@ def test_nothing_to_compare_with_is_neither_good_nor_bad() -> None:
     assert figure(reference=None).ratio is None
     assert figure(reference=None).passed is None
     assert figure(reference=(0.0,)).passed is None
-
-
-def test_a_series_without_samples_is_refused() -> None:
-    with pytest.raises(ValueError, match="no samples"):
-        Series(what="ours", samples=())
-
-
-def test_what_is_kept_tells_all_samples() -> None:
-    kept = figure().to_json(date="2026-01-02", commit="abc")
-    assert kept["ours"] == {"what": "ours", "median": 2.0, "samples": [2.0, 1.0, 9.0]}
-    assert (kept["ratio"], kept["repeated"]) == (0.5, 0)
-    assert (kept["date"], kept["commit"]) == ("2026-01-02", "abc")
 
 
 def keep(old: dict[str, Any], *figures: Figure, date: str) -> dict[str, Any]:

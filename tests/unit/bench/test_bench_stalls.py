@@ -11,17 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from bench import session, stalls
+from bench import stalls
 from bench.engine import Engine
 from bench.session import REPEATS, Session
-from bench.stalls import SECONDS, Judge, Sight, Watch
+from bench.stalls import SECONDS, Judge, Sight
 from bench.timing import Timed
 from cannery.common.package_index import PackageIndex
 from cannery.matrix.project import Project
 
 GATEWAY = "10.208.0.1"
 ROOT = Path(__file__).resolve().parents[3]
-MAIN = Project(root=ROOT).matrix().targets["py39-torch231-cann8t39"]
 
 
 def followed(*steps: tuple[int, float, bool]) -> float:
@@ -65,24 +64,6 @@ def test_the_longest_stall_is_told() -> None:
     assert followed(*steps) == 30
 
 
-def test_a_process_that_ends_is_no_stall() -> None:
-    judge = Judge()
-    for second in range(LONG):
-        # Each second the process that computed before is gone.
-        computed = float(LONG - second)
-        sight = Sight(at=second, received=0, computed=computed, connected=True)
-        judge.see({"one": sight})
-    assert judge.longest == 0
-
-
-def test_a_container_that_is_gone_and_another_one_are_two() -> None:
-    judge = Judge()
-    for second in range(2 * LONG):
-        name = "one" if second < SECONDS - 2 else f"other {second // 5}"
-        judge.see({name: Sight(at=second, received=0, computed=0.0, connected=True)})
-    assert judge.longest == 0
-
-
 def process(proc: Path, pid: str, space: str, gateway: str, *, ticks: int = 0) -> None:
     """A process as /proc shows it, with a connection to elsewhere and one to itself."""
     folder = proc / pid
@@ -112,28 +93,6 @@ def test_only_containers_of_the_bench_are_looked_at(tmp_path: Path) -> None:
     [(name, sight)] = stalls.seen(GATEWAY, tmp_path).items()
     assert name == "net:[2]"
     assert (sight.received, sight.computed, sight.connected) == (1234, 3.0, True)
-
-
-@pytest.mark.parametrize(
-    ("row", "open_"),
-    [
-        ("0: 0200D00A:D431 22D8B85D:01BB 01", True),
-        ("0: 0200D00A:D431 22D8B85D:01BB 02", True),
-        ("0: 0200D00A:D431 22D8B85D:01BB 06", False),
-        ("0: 00000000:1F90 00000000:0000 0A", False),
-        ("0: 0100007F:1F90 0100007F:D431 01", False),
-    ],
-)
-def test_a_connection_counts_while_it_is_open_or_being_opened(row: str, open_: bool) -> None:
-    assert stalls.connected([row.split()]) is open_
-
-
-def test_this_machine_can_be_looked_at() -> None:
-    """Real /proc: no container is behind an address that is for documentation."""
-    assert stalls.seen("192.0.2.1") == {}
-    with Watch("192.0.2.1") as watch:
-        pass
-    assert watch.longest == 0
 
 
 @pytest.fixture
@@ -168,12 +127,3 @@ def test_a_sample_is_taken_again_and_that_is_counted(
     assert REPEATS == 2
     assert building.without_stall(builds(*stalled)).seconds == kept
     assert (building.repeated, building.stalled) == (repeated, left)
-
-
-def test_a_build_is_watched(building: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stalled(Watch):
-        longest = 12.0
-
-    monkeypatch.setattr(session, "Watch", Stalled)
-    monkeypatch.setattr(session, "timed", lambda _argv, _log: Timed(seconds=1.0, lines=()))
-    assert building.ours(MAIN).stalled == 12.0

@@ -22,7 +22,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return real(path)
 
     monkeypatch.setattr(hashes, "sha256_of", note)
-    monkeypatch.setattr(hashes, "_WORTH_KEEPING", 4)
+    monkeypatch.setattr(hashes, "_LARGE", 4)
     return seen
 
 

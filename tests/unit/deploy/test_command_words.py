@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.deploy.clusters import dump
+from cannery.deploy.clusters import yaml_text
 from tests.unit.workloads import container, text
 
 # ---- whatever is in a word
@@ -62,13 +62,13 @@ def test_every_kind_of_value_is_kept() -> None:
         "a": [1, True, None, 1.5, "1", [], {}, [[]], [{"b": {}, "c": []}]],
         long: {long: long},
     }
-    assert [*yaml.safe_load_all(dump([data, [data]]))] == [data, [data]]
+    assert [*yaml.safe_load_all(yaml_text([], [data, [data]]))] == [data, [data]]
 
 
 @given(words=COMMANDS)
 def test_yaml_keeps_every_word(words: list[str]) -> None:
     data = {"list": words, "map": {word: word for word in words}, "deep": [[words]]}
-    assert [*yaml.safe_load_all(dump([data, data]))] == [data, data]
+    assert [*yaml.safe_load_all(yaml_text([], [data, data]))] == [data, data]
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_yaml_keeps_every_word(words: list[str]) -> None:
 )
 def test_what_some_reader_takes_for_no_text_is_quoted(word: str) -> None:
     """Readers in Go know other numbers and truth values than the one in these tests."""
-    assert dump([word]).strip().removesuffix("\n...") == f'"{word}"'
+    assert yaml_text([], [word]).strip().removesuffix("\n...") == f'"{word}"'

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from cannery.deploy.formats import FORMATS, Workload
+from cannery.deploy.formats import FORMATS
+from cannery.deploy.workload import Workload
 from tests.unit.workloads import IMAGE, SERVED, TARGET, container, documents, refused, text
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cannery.common.errors import BuildError, EngineError
+from cannery.common.errors import EngineError
 from cannery.common.package_index import PackageIndex
 from cannery.engine import client as engine
 from cannery.engine.bake import BakeSettings, bake
@@ -114,21 +114,6 @@ def test_a_long_step_does_not_hide_the_reason(docker: FakeBake, settings: BakeSe
     assert "command 81" in (settings.logs / "a.log").read_text()
 
 
-def test_several_that_fail_at_once(docker: FakeBake, settings: BakeSettings) -> None:
-    docker.then(failing("a") + failing("b"), 1)
-    docker.then(c="i3")
-    baked, _ = run(settings, "a", "b", "c")
-    assert {*baked.failures} == {"a", "b"}
-    assert baked.images == {"c": "i3"}
-
-
-def test_the_only_one_left_fails(docker: FakeBake, settings: BakeSettings) -> None:
-    docker.then("ERROR: the builder went away\n", 7)
-    baked, _ = run(settings, "a")
-    assert "the builder went away" in str(baked.failures["a"])
-    assert isinstance(baked.failures["a"], BuildError)
-
-
 def test_a_lost_session_is_tried_once_more(docker: FakeBake, settings: BakeSettings) -> None:
     lost = failing("b", "no active sessions")
     docker.then(lost + failing("c"), 1)
@@ -202,22 +187,6 @@ def exporting(name: str, digest: str, step: str = "exporting to image") -> list[
 ONE, TWO = (f"sha256:{number:064}" for number in (1, 2))
 
 
-def test_an_image_is_told_of_while_others_are_built(
-    docker: FakeBake, settings: BakeSettings
-) -> None:
-    events = [*exporting("b", TWO), done("[a os 1/1] RUN x"), *exporting("a", ONE)]
-    docker.then(spread(events), a=ONE, b=TWO)
-    baked, heard = run(settings, "a", "b")
-    assert [each for each in heard if each[1] is not EventKind.STARTED] == [
-        ("b", EventKind.DONE),
-        ("b", TWO),
-        ("a", EventKind.DONE),
-        ("a", EventKind.DONE),
-        ("a", ONE),
-    ]
-    assert baked.failures == {}
-
-
 def test_an_image_is_told_of_once_the_engine_has_it(
     docker: FakeBake, settings: BakeSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,13 +220,6 @@ def test_what_is_there_when_another_fails_is_not_built_again(
     assert docker.targets == [["a", "b", "c"], ["a", "c"] if cached else ["c"]]
     assert baked.images == {"a": ONE, "c": TWO}
     assert {*baked.failures} == {"b"}
-
-
-def test_a_full_disk_is_named(docker: FakeBake, settings: BakeSettings) -> None:
-    docker.then(failing("a", "write /x: no space left on device"), 1)
-    docker.then(b="i2")
-    baked, _ = run(settings, "a", "b")
-    assert "The engine's disk is full" in str(baked.failures["a"])
 
 
 def test_a_log_begins_anew_with_every_run(docker: FakeBake, settings: BakeSettings) -> None:

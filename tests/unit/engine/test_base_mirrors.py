@@ -109,12 +109,6 @@ def test_mirrors_are_asked_in_their_order_and_then_the_registry(
     assert f"base debian-12: one.test does not give {FIRST} for linux/arm64: not found." in said
 
 
-def test_the_registry_itself_is_the_last(docker: Docker) -> None:
-    docker.has(remote=(PINNED,))
-    assert find(docker, BASE).reference == PINNED
-    assert docker.pulls == [FIRST, SECOND, PINNED]
-
-
 def test_a_stand_in_that_is_here_is_for_a_machine_without_registries(
     docker: Docker, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -195,13 +189,6 @@ def test_a_program_that_fails_is_an_error_with_its_output(docker: Docker, allowe
         find(docker, allowed)
     assert f"make-base has not made {STAND_IN} (1):" in str(caught.value)
     assert "Name a mirror of its registry below [mirrors] in cannery.toml." in str(caught.value)
-
-
-def test_where_a_registry_answers_there_is_no_stand_in(docker: Docker, allowed: Base) -> None:
-    docker.has(answering=("one.test",))
-    with pytest.raises(EngineError, match="A stand-in is used only where no registry can be"):
-        find(docker, allowed)
-    assert not (docker.folder / "made").exists()
 
 
 @pytest.mark.parametrize("local", [(), (STAND_IN,)])

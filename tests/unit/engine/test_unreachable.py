@@ -37,11 +37,6 @@ SAID = {
         ),
         DENIED,
     ),
-    "a newer docker without permission": (
-        "",
-        f"permission denied while trying to connect to the docker API at unix://{SOCKET}",
-        DENIED,
-    ),
     "the SDK without permission": (
         "",
         (
@@ -55,36 +50,10 @@ SAID = {
         f"Cannot connect to the Docker daemon at {NOWHERE}. Is the docker daemon running?",
         f"{NOT_RUNNING}there is no socket /nonexistent/d.sock. Start it, for example with",
     ),
-    "another context of docker": (
-        "",
-        f"Cannot connect to the Docker daemon at {NOWHERE}. Is the docker daemon running?",
-        f"{NOT_RUNNING}there is no socket /nonexistent/d.sock. Start it, for example with",
-    ),
-    "the SDK without a socket": (
-        NOWHERE,
-        (
-            "Error while fetching server API version: ('Connection aborted.', FileNotFoundError(2, "
-            "'No such file or directory'))"
-        ),
-        f"{NOT_RUNNING}there is no socket /nonexistent/d.sock. Start it, for example with",
-    ),
-    "docker at a closed port": (
-        "tcp://127.0.0.1:9",
-        "Cannot connect to the Docker daemon at tcp://127.0.0.1:9. Is the docker daemon running?",
-        f"{NOT_RUNNING}nothing answers at tcp://127.0.0.1:9. Start it",
-    ),
     "the SDK at a closed port": (
         "tcp://127.0.0.1:9",
         REFUSED,
         f"{NOT_RUNNING}nothing answers at tcp://127.0.0.1:9. Start it",
-    ),
-    "docker with a strange address": (
-        "nonsense://x",
-        (
-            "Failed to initialize: unable to resolve docker endpoint: invalid bind address format: "
-            "nonsense://x"
-        ),
-        f"invalid DOCKER_HOST 'nonsense://x'. Write it as in unix://{SOCKET} or tcp://HOST:2375",
     ),
     "the SDK with a strange address": (
         "garbage",
@@ -98,11 +67,6 @@ SAID = {
             "daemon running?"
         ),
         f"invalid DOCKER_HOST '{SOCKET}'. Write it",
-    ),
-    "a port that cannot be": (
-        "tcp://127.0.0.1:99999",
-        "Port out of range 0-65535",
-        "invalid DOCKER_HOST 'tcp://127.0.0.1:99999'. Write it",
     ),
     "anything else, after a warning": (
         "tcp://nohost.invalid:2375",
@@ -158,13 +122,6 @@ def test_the_sdk_at_a_socket_that_is_closed_to_this_user(place: Path) -> None:
             client.connect()
     said = f"no permission to use the container engine's socket {place}. Add"
     assert str(caught.value).startswith(said)
-
-
-def test_the_sdk_at_a_socket_that_nobody_serves(place: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(place))
-    with pytest.raises(EngineError, match=f"not running: nothing answers at {place}"):
-        client.connect()
 
 
 @pytest.mark.parametrize("host", ["tcp://127.0.0.1:99999", "http://[::1", "nonsense://x"])

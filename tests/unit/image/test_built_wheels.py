@@ -155,7 +155,7 @@ def test_a_lock_of_build_requirements_without_files(checkout: Checkout) -> None:
     lines = build_lock_of(target).splitlines()
     text = "\n".join(line for line in lines if "# file: pip-" not in line)
     path.write_text(text, encoding="utf-8")
-    said = r"build-requirements.lock:2:1: it does not name the one file of pip\."
+    said = r"build-requirements.lock:2:1: the lock lists no single file for pip\."
     with pytest.raises(MatrixError, match=said):
         Renderer(checkout.project).render(target)
 

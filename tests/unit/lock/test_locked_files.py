@@ -10,7 +10,7 @@ import pytest
 from cannery.common.errors import MatrixError
 from cannery.common.wheels import WheelPlatform
 from cannery.lock.lock_file import Lock, LockedFile, parse_lock, with_files
-from cannery.lock.locked_files import check_unchanged, chosen_files, listed_files
+from cannery.lock.resolve import check_unchanged, chosen_files, listed_files
 
 PLATFORM = WheelPlatform(python="3.9.2", abi="cp39", machine="aarch64", glibc="2.31")
 LOCK = parse_lock("foo-bar==1.0\n")

@@ -141,7 +141,7 @@ def test_mistakes_of_a_release(more: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("  cann:\n    origin", "  can:\n    origin", "cann_layouts.can: there is no 'can'. Did you mean 'cann'?"),
+        ("  cann:\n    origin", "  can:\n    origin", "there is no 'can'. Did you mean 'cann'?"),
         ("toolkit_{release}", "toolkit_{version}", BRACES),
         ("toolkit_{release}", "toolkit_{release", BRACES),
         ("toolkit_{release}", "toolkit_{release.x}", BRACES),

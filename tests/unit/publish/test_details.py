@@ -11,6 +11,7 @@ import pytest
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.deploy import formats
+from cannery.deploy.workload import RUNTIMES, Workload
 from cannery.publish.details import CARDS, details
 from cannery.registry.records import Record
 from tests.unit.catalogues import BARE, NPU, SIMULATED, entry, release, verify
@@ -120,15 +121,15 @@ def test_there_is_one_text_for_each_kind_of_host_as_run_prints_it(
     checkout: Checkout, target: Target
 ) -> None:
     found = facts(checkout, release(target))
-    hosts = [(cards, runtime) for cards in CARDS for runtime in formats.RUNTIMES]
+    hosts = [(cards, runtime) for cards in CARDS for runtime in RUNTIMES]
     for use in formats.FORMATS:
         commands = [each for each in found["commands"] if each["use"] == use]
-        of_servers = [(0, runtime) for runtime in formats.RUNTIMES]
+        of_servers = [(0, runtime) for runtime in RUNTIMES]
         assert [(each["cards"], each["runtime"]) for each in commands] == (
             of_servers if use == "volcano" else hosts
         )
         for each in commands:
-            workload = formats.Workload(
+            workload = Workload(
                 image=BY_DIGEST,
                 target=target,
                 cards=tuple(range(each["cards"] or CARDS[-1])),

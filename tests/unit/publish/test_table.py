@@ -103,7 +103,9 @@ def test_real_and_simulated_packages_are_told_apart(checkout: Checkout) -> None:
 
 
 def test_values_cannot_break_the_table_or_become_markup(checkout: Checkout) -> None:
-    trial = Trial(title="a|b](x) <b>*c*\n`d`&lt;", url="https://e.example.com/a(b)|c d?x=1&y=%20")
+    trial = Trial.model_construct(
+        title="a|b](x) <b>*c*\n`d`&lt;", url="https://e.example.com/a(b)|c d?x=1&y=%20"
+    )
     hardware = replace(NPU, hardware="a|b\nc")
     verify(checkout, hardware)
     found = replace(entry(checkout), trial=trial)

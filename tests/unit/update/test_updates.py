@@ -13,7 +13,7 @@ from cannery.common.cann_version import CannVersion
 from cannery.common.errors import Span
 from cannery.common.model import Target
 from cannery.compat.facts import Compat, Kind, Pairing
-from cannery.lock.index_questions import Question, Runtime, questions
+from cannery.lock.index_versions import Question, Runtime, questions
 from cannery.matrix.text import Use
 from cannery.update.updates import UpdateNotice, compare
 from tests.unit.compat_targets import BASE, COMPAT, GOOD, PLUGIN, cann, changed, python
@@ -21,7 +21,7 @@ from tests.unit.compat_targets import BASE, COMPAT, GOOD, PLUGIN, cann, changed,
 ROW = next(row for row in COMPAT.pairings if row.torch_npu == GOOD.torch_npu)
 ON_39 = Runtime(python="3.9", machine="aarch64", glibc="2.31")
 ON_310 = replace(ON_39, python="3.10")
-KNOWN = {"torch": "2.3.1", "torch_npu": "2.3.1.post2", "deepspeed": "0.15.0"}
+KNOWN = {"torch_npu": "2.3.1.post2", "deepspeed": "0.15.0"}
 
 
 def row(torch_npu: str, cann: str = "8.0.RC3", **more: object) -> Pairing:
@@ -40,7 +40,7 @@ def use(key: str, *targets: Target, line: int = 1) -> Use:
 
 
 def uses_of(*targets: Target) -> list[Use]:
-    keys = ("torch", "torch_npu", "deepspeed")
+    keys = ("torch_npu", "deepspeed")
     return [
         use(key, target, line=line)
         for line, target in enumerate(targets)
@@ -69,7 +69,7 @@ def moves(result: list[UpdateNotice]) -> list[tuple[str, str, str]]:
 
 def test_nothing_is_news_where_all_is_known() -> None:
     assert news() == []
-    assert news(torch_npu="2.3.1 2.3.1.post1 2.3.0", torch="2.2.0", deepspeed="0.14.3") == []
+    assert news(torch_npu="2.3.1 2.3.1.post1 2.3.0", deepspeed="0.14.3") == []
 
 
 def test_a_post_release_with_a_row_for_the_same_cann_can_be_written() -> None:
@@ -77,7 +77,7 @@ def test_a_post_release_with_a_row_for_the_same_cann_can_be_written() -> None:
     assert moves([result]) == [("torch_npu", "2.3.1.post2", "2.3.1.post4")]
     assert result.targets == ("good",)
     assert "torch_npu 2.3.1.post4 is newer than 2.3.1.post2" in result.what
-    assert not result.remark and not result.on_request
+    assert not result.remark
 
 
 def test_of_an_interim_build_the_nearest_public_release_counts() -> None:
@@ -128,7 +128,6 @@ def test_what_is_only_compatible_with_the_cann_is_no_news() -> None:
         Question(package=name, runtime=runtime): {Version(each) for each in versions}
         for name, versions in {
             "torch_npu": ["2.9.0.post6", "2.9.0.post8", "2.9.0.post9"],
-            "torch": ["2.9.0"],
         }.items()
     }
     result = compare([use("torch_npu", target)], [target.id], COMPAT, offered)
@@ -150,7 +149,7 @@ def test_a_reason_that_was_given_for_another_version_lets_nothing_through() -> N
 
 @pytest.mark.parametrize("version", ["2.3.1.post3.dev1", "2.3.1.post3+local", "2.4.0rc1"])
 def test_what_is_not_final_is_no_news(version: str) -> None:
-    assert news(torch_npu=version, torch=version, deepspeed=version) == []
+    assert news(torch_npu=version, deepspeed=version) == []
 
 
 def test_a_place_that_targets_share_moves_only_if_all_of_them_can() -> None:
@@ -197,23 +196,17 @@ def test_a_series_without_any_row(version: str, is_news: bool) -> None:
 def test_a_selection_is_told_only_what_is_new_for_it() -> None:
     other = changed(id="other", torch="2.4.0", torch_npu="2.4.0")
     uses = uses_of(GOOD, other)
-    index = answers(torch_npu="2.4.0.post1 2.5.0", torch="2.6.0")
+    index = answers(torch_npu="2.4.0.post1 2.5.0")
     assert compare(uses, ["good"], facts(), index) == []
     [result] = compare(uses, ["other"], facts(), index)
     assert "2.4.0.post1: newer than 2.4.0" in result.what
-    assert len(compare(uses, ["good", "other"], facts(), index)) == 3
-
-
-def test_a_torch_without_torch_npu_is_a_remark() -> None:
-    result = news(torch="2.4.0 2.5.0", torch_npu="2.4.0")
-    assert [each.remark for each in result] == [False, True]
-    assert result[1].what == "torch 2.5.0: newer than 2.3.1."
+    assert len(compare(uses, ["good", "other"], facts(), index)) == 2
 
 
 def test_deepspeed_moves_on_request() -> None:
     [result] = news(deepspeed="0.16.0 0.17.0")
     assert moves([result]) == [("deepspeed", "0.15.0", "0.17.0")]
-    assert result.on_request and not result.remark
+    assert "With --deepspeed --write" in result.change
 
 
 def test_only_the_newest_deepspeed_in_use_moves() -> None:

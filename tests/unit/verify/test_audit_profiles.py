@@ -9,18 +9,15 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import UsageError
-from cannery.verify.audit.found import ImageConfig, ImageFacts, User
+from cannery.verify.audit.facts import ImageConfig, ImageFacts, User
 from cannery.verify.audit.profiles import (
-    OWN_FILE,
     judge_profile,
-    own_profiles,
     read_profiles,
     select_profiles,
 )
 from tests.unit.audits import FOREIGN, OURS, found_with
 
-OWN = read_profiles(OWN_FILE)
-FULL = {"bash": "/bin/bash", "sh": "/bin/sh", "python3": "/usr/bin/python3"}
+OWN = read_profiles()
 
 
 def missing(
@@ -83,11 +80,6 @@ def test_an_entrypoint_that_does_nothing(entrypoint: tuple[str, ...]) -> None:
     assert missing("merlin", replace(OURS, entrypoint=entrypoint)) == {}
 
 
-def test_variables_of_the_platform() -> None:
-    config = replace(OURS, environment={"ASCEND_VISIBLE_DEVICES": "0"})
-    assert missing("kubernetes", config) == {"ASCEND_VISIBLE_DEVICES": "broken"}
-
-
 def test_sshd_where_asked() -> None:
     assert missing("volcano-ssh") == {"sshd": "broken", "ssh": "broken"}
 
@@ -106,12 +98,6 @@ def test_did_you_mean() -> None:
     assert [each.name for each in select_profiles(["docker", "docker"], OWN)] == ["docker"]
 
 
-def test_a_file_of_users(tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text("schema: 1\nprofiles:\n  farm: {about: ours, ports: [80]}\n", encoding="utf-8")
-    assert own_profiles(path)["farm"].ports == (80,)
-
-
 def test_every_mistake_in_a_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     lines = [
@@ -125,7 +111,7 @@ def test_every_mistake_in_a_file_is_named(tmp_path: Path) -> None:
     ]
     path.write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        own_profiles(path)
+        read_profiles(path)
     for what in (
         "mine.yaml:1:9: schema: this version of cannery reads schema 1 only",
         "mine.yaml:4:17: profiles.farm.entrypoint: there is no 'nothing'",

@@ -12,8 +12,8 @@ from cannery.common.model import Target
 from cannery.compat import judge
 from cannery.compat.finding import Verdict
 from cannery.verify.audit.contents import judge_image
-from cannery.verify.audit.found import ImageConfig
-from cannery.verify.audit.result import Standing
+from cannery.verify.audit.facts import ImageConfig
+from cannery.verify.audit.report import Standing
 from tests.unit.audits import COMPAT, KNOWN, PROJECT, SITE, found_with
 from tests.unit.described import described_folder
 

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,18 +15,17 @@ import pytest
 
 from cannery.common.errors import EngineError
 from cannery.common.model import DeviceKind
-from cannery.deploy.run_spec import RunSpec, simulated_device
-from cannery.engine import containers
+from cannery.deploy.run_spec import RunSpec
+from cannery.engine import client, containers
 from cannery.verify import auditing, devices
-from cannery.verify.audit.found import ImageConfig, ImageFacts
-from cannery.verify.audit.own_checks import OwnCheck, Ran
-from cannery.verify.audit.profiles import OWN_FILE, read_profiles
-from cannery.verify.audit.result import Audit, Result, Standing
-from cannery.verify.auditing import NoFactsError, Request, audit
+from cannery.verify.audit.facts import ImageConfig, ImageFacts
+from cannery.verify.audit.profiles import read_profiles
+from cannery.verify.audit.report import Audit, Result, Standing
+from cannery.verify.audit.user_checks import Ran, UserCheck
+from cannery.verify.auditing import NoFactsError, Request, audit, probe, read_config, run_check
 from cannery.verify.verification import Check
-from tests.unit.audits import DERIVED, FOREIGN, OURS, PROJECT, dists, found_with, own_check
+from tests.unit.audits import DERIVED, FOREIGN, OURS, PROJECT, dists, found_with, user_check
 
-DEVICE = simulated_device(Path("/host"))
 REAL = found_with(ascend={"simulated": []})
 
 PASSED = Check(name="torch/test_torch.py::test_a", title="a", outcome="passed", why="")
@@ -69,7 +69,7 @@ class Machine:
         self.pytest.append((str(kind), [*words], record))
         return tuple(self.checks)
 
-    def run_check(self, _: str, check: OwnCheck, __: str) -> Ran:
+    def run_check(self, _: str, check: UserCheck, __: str) -> Ran:
         self.ran.append(check.name)
         return Ran(code=0, said="", seconds=1, timed_out=False, peak_kib=1)
 
@@ -91,6 +91,10 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 def run(simulate: bool = True, **more: Any) -> Audit:
     return audit(PROJECT, Request(reference="mine:1", simulate=simulate, **more))
+
+
+def on_cards(cards: int, command: str = "x") -> UserCheck:
+    return user_check(f"on {cards}", command, seconds=20, cards=cards)
 
 
 def failing(found: Audit) -> set[str]:
@@ -161,8 +165,7 @@ def test_a_failed_image_test(machine: Machine) -> None:
 
 
 def test_users_checks(machine: Machine, tmp_path: Path) -> None:
-    made = [own_check(f"on {cards}", "x", seconds=1, cards=cards) for cards in (0, 2, 99)]
-    found = run(checks=tuple(made), tests=tmp_path)
+    found = run(checks=tuple(map(on_cards, (0, 2, 99))), tests=tmp_path)
     assert machine.ran == ["on 0", "on 2"]
     assert one(found, "own/mine.yaml/on 99").standing is Standing.NOT_RUN
     folders = [words[0] for _, words, _ in machine.pytest]
@@ -178,8 +181,7 @@ def test_users_checks_that_find_no_device(machine: Machine, tmp_path: Path) -> N
     why = "needs a device, and this run has none"
     waits = Check(name="test_x.py::test_d", title="d", outcome="not run", why=why, left_out="waits")
     machine.checks = [waits]
-    check = own_check("on 2", "x", seconds=1, cards=2)
-    found = run(checks=(check,), tests=tmp_path)
+    found = run(checks=(on_cards(2),), tests=tmp_path)
     assert one(found, "own/mine.yaml/on 2").standing is Standing.NOT_RUN
     assert one(found, "own/test_x.py::test_d").standing is Standing.NOT_RUN
 
@@ -208,7 +210,7 @@ def test_an_image_without_a_shell(machine: Machine, starts: bool) -> None:
         machine.found = NoFactsError("its last words: container 1 is not running")
     else:
         machine.fails = EngineError('exec: "sleep": executable file not found in $PATH')
-    profile = read_profiles(OWN_FILE)["docker"]
+    profile = read_profiles()["docker"]
     found = run(profiles=(profile,))
     assert "no program 'sleep'" in one(found, "image/probe").text
     assert failing(found) == {"image/probe", "profile/docker/sh"}
@@ -232,3 +234,75 @@ def test_a_chip_and_strictness_reach_the_checks(machine: Machine) -> None:
     machine.config = replace(FOREIGN, reference="x")
     assert failing(run(chip="a3")) == {"kernels/chip"}
     assert failing(run(chip="910b", strict=True)) == {"compat/torch_npu"}
+
+
+MEASURED = on_cards(2, "echo $ASCEND_RT_VISIBLE_DEVICES; exit 4")
+Docker = Callable[[str], None]
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Docker:
+    def install(script: str) -> None:
+        path = tmp_path / "docker"
+        path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    return install
+
+
+EXEC = """
+shift
+while [ "${1#--env}" != "$1" ]; do export "$2"; shift 2; done
+shift
+exec "$@"
+"""
+"""Does on this machine what 'docker exec' would do in a container."""
+
+
+def test_a_whole_probe(docker: Docker) -> None:
+    docker(EXEC)
+    assert probe("c").programs["sh"]
+
+
+def test_no_shell(docker: Docker) -> None:
+    docker("""echo 'exec: "sh": executable file not found in $PATH' >&2; exit 127""")
+    with pytest.raises(NoFactsError, match="executable file not found"):
+        probe("c")
+
+
+def test_a_probe_that_never_ends(docker: Docker) -> None:
+    docker("echo begun; exec sleep 60")
+    with pytest.raises(NoFactsError, match="did not end in 0 s"):
+        probe("c", seconds=0.3)
+
+
+def test_a_command_that_is_measured(docker: Docker) -> None:
+    docker(EXEC)
+    ran = run_check("c", MEASURED, sys.executable)
+    assert (ran.code, ran.said, ran.timed_out) == (4, "0,1\n", False)
+    assert ran.peak_kib > 0
+
+
+def test_a_command_in_an_image_without_python(docker: Docker) -> None:
+    docker(EXEC)
+    ran = run_check("c", MEASURED, "")
+    assert (ran.code, ran.said, ran.peak_kib) == (4, "0,1\n", -1)
+
+
+def test_a_container_that_is_gone(docker: Docker) -> None:
+    docker("echo 'No such container: c' >&2; exit 1")
+    ran = run_check("c", MEASURED, "python3")
+    assert (ran.code, ran.said) == (1, "No such container: c\n")
+
+
+def test_docker_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EngineError, match="docker is not installed"):
+        probe("c")
+
+
+def test_an_image_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "image_details", lambda _: {})
+    with pytest.raises(EngineError, match=r"there is no image mine:1 here\. .*docker pull mine:1"):
+        read_config("mine:1")

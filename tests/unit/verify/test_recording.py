@@ -53,11 +53,6 @@ def results(world: World) -> list[Result]:
     return [*known_results(project, targets, (), state_keys(project))["full"]]
 
 
-def test_nothing_is_recorded_without_being_asked_for(world: World) -> None:
-    world.run()
-    assert recorded(world) == {"full": (), "bare": ()}
-
-
 def test_a_run_records_what_its_results_depend_on(world: World) -> None:
     world.run(record=True)
     [found] = recorded(world)["full"]
@@ -138,11 +133,6 @@ def test_a_simulated_run_leaves_the_results_of_real_packages_alone(world: World)
     found = [(each.simulated, each.tested.device) for each in recorded(world)["full"]]
     # Nothing was run on the NPU, so nothing is said of it.
     assert found == [(False, "none"), (True, "none"), (True, "simulated")]
-
-
-def test_a_target_without_simulated_packages_has_no_key_of_a_simulated_image(world: World) -> None:
-    target = replace(world.checkout.matrix.targets["full"], chip="310b")
-    assert state_keys(world.checkout.project)(target, True) == ""
 
 
 def test_the_results_of_runs_at_once_are_all_kept(

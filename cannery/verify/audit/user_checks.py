@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 from cannery.common.errors import MatrixError, Problem, UsageError, file_error
 from cannery.common.model import DeviceKind
 from cannery.common.models import Model, SchemaVersion, raise_mistakes, read_yaml
-from cannery.verify.audit.result import Result, Standing
+from cannery.verify.audit.report import Result, Standing
 
 _KIB_PER_MB = 1024
 _SHOWN = 500
@@ -28,7 +28,7 @@ def _regular_expression(text: str) -> str:
     return text
 
 
-class OwnCheck(Model):
+class UserCheck(Model):
     """One command, which sh runs; without ``device`` or ``cards`` it sees no card."""
 
     name: str
@@ -58,7 +58,7 @@ class ChecksFile(Model):
     """Checks of the users of an image."""
 
     schema_: Annotated[str, SchemaVersion(1)] = Field(alias="schema")
-    checks: tuple[OwnCheck, ...]
+    checks: tuple[UserCheck, ...]
 
     @model_validator(mode="after")
     def _different_names(self) -> Self:
@@ -73,7 +73,7 @@ class ChecksFile(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """How a command ended. ``peak_kib`` is -1 where it could not be measured."""
+    """The end of a command. ``peak_kib`` is -1 where it could not be measured."""
 
     code: int
     said: str
@@ -82,7 +82,7 @@ class Ran:
     peak_kib: int
 
 
-def read_checks(folder: Path) -> tuple[tuple[OwnCheck, ...], bool]:
+def read_checks(folder: Path) -> tuple[tuple[UserCheck, ...], bool]:
     """The checks in the YAML files of ``folder``, and whether it has testinfra files, too."""
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}.")
@@ -95,14 +95,14 @@ def read_checks(folder: Path) -> tuple[tuple[OwnCheck, ...], bool]:
         fix = "Add checks as docs/test-any-image.md describes."
         raise UsageError(Problem(what=f"{folder} has neither *.yaml nor test_*.py.", fix=fix))
     try:
-        read = [read_yaml(ChecksFile, path) for path in files]
-        return tuple(check for file in read for check in file.checks), has_tests
+        checks = [check for path in files for check in read_yaml(ChecksFile, path).checks]
     except MatrixError as error:
         raise UsageError(error.problems) from error
+    return tuple(checks), has_tests
 
 
-def judge_ran(check: OwnCheck, ran: Ran, device: DeviceKind) -> Result:
-    """Whether the command did what ``check`` asks for; every miss is named."""
+def judge_ran(check: UserCheck, ran: Ran, device: DeviceKind) -> Result:
+    """The result of a command, with every requirement of ``check`` that it misses."""
     wrong = []
     if ran.timed_out:
         wrong.append(f"it took more than {check.seconds} s")
@@ -130,15 +130,15 @@ def judge_ran(check: OwnCheck, ran: Ran, device: DeviceKind) -> Result:
     )
 
 
-def left_out(checks: Sequence[OwnCheck], cards: int, device: DeviceKind) -> list[Result]:
+def left_out(checks: Sequence[UserCheck], cards: int, device: DeviceKind) -> list[Result]:
     """A result for each check that needs more cards than the ``cards`` that there are."""
     return [
         Result(
-            check=each.check,
+            check=check.check,
             standing=Standing.NOT_RUN,
-            text=f"{each.name} needs {each.cards} cards, and device {device} has {cards}.",
+            text=f"{check.name} needs {check.cards} cards, and device {device} has {cards}.",
             device=device,
         )
-        for each in checks
-        if each.cards > cards
+        for check in checks
+        if check.cards > cards
     ]

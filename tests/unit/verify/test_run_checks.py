@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a check follows what the image is, not what it was called."""
+"""Runs of the image tests, and which results say something about the image."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from typing import Any
 
 import pytest
 
-from cannery.common.errors import VerificationError
+from cannery.common.errors import CanneryError, EngineError, VerificationError
 from cannery.common.model import DeviceKind, Target
 from cannery.deploy.run_spec import RunSpec, no_device, simulated_device
+from cannery.engine import containers
 from cannery.matrix.project import Project
 from cannery.verify import run_checks
+from cannery.verify import run_checks as verify
 from cannery.verify.results import report_path, report_text
 from cannery.verify.run_checks import Subject
 from cannery.verify.verification import Check, DeviceRun, Verification
-from tests.unit.matrices import load
+from tests.unit.matrices import CHECKOUT, Checkout, load
 
 NPU = RunSpec(kind=DeviceKind.NPU)
 SIMULATED = simulated_device(Path("/host"))
@@ -168,18 +170,6 @@ def test_an_image_of_which_nothing_was_checked_is_refused(
     assert not (project.state / "reports").exists()
 
 
-def test_a_simulated_image_under_the_name_of_the_real_one_leaves_its_report(
-    project: Project, target: Target, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Image((), monkeypatch)
-    run(project, target, "cannery:full")
-    before = report_text(project, "cannery:full")
-    assert json.loads(before)["simulated"] is False
-    Image(MARKERS[0], monkeypatch)
-    run(project, target, "cannery:full", SIMULATED)
-    assert report_text(project, "cannery:full") == before
-
-
 def test_the_same_image_checked_as_another_target_has_another_report(tmp_path: Path) -> None:
     project, targets = Project(root=tmp_path), load(tmp_path).targets
     paths = {
@@ -188,3 +178,74 @@ def test_the_same_image_checked_as_another_target_has_another_report(tmp_path: P
         for name in ("cannery:full", "cannery:bare", "sha256:1")
     }
     assert len(paths) == 6
+
+
+ONE = {"title": "a check", "outcome": "failed", "why": "no"}
+
+
+def ends(monkeypatch: pytest.MonkeyPatch, state: str) -> None:
+    """Let a check fail, in a container that is then in ``state``."""
+
+    def run(argv: Sequence[str], **_: object) -> tuple[int, str]:
+        report = Path(argv[argv.index("--report") + 1])
+        report.write_text(json.dumps({"os/test_os.py::test": ONE}), encoding="utf-8")
+        return 1, ""
+
+    def check_running(container: str) -> None:
+        if state != "running":
+            raise EngineError(f"the container {container} is not running: it is {state}.")
+
+    monkeypatch.setattr(verify, "run", run)
+    monkeypatch.setattr(containers, "check_running", check_running)
+
+
+def test_a_failed_check_is_one_of_the_image(
+    monkeypatch: pytest.MonkeyPatch, checkout: Checkout
+) -> None:
+    ends(monkeypatch, "running")
+    [check] = verify.pytest_in(checkout.project, "c1", DeviceKind.NONE, [])
+    assert check.outcome == "failed"
+
+
+def test_the_container_was_stopped_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, checkout: Checkout
+) -> None:
+    ends(monkeypatch, "exited")
+    with pytest.raises(EngineError, match=r"broken off.*c1 is not running: it is exited"):
+        verify.pytest_in(checkout.project, "c1", DeviceKind.NONE, [])
+
+
+def test_a_report_without_its_end_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, checkout: Checkout
+) -> None:
+    """As on a disk that is full."""
+
+    def run(argv: Sequence[str], **_: object) -> tuple[int, str]:
+        Path(argv[argv.index("--report") + 1]).write_text('{"os/test', encoding="utf-8")
+        return 0, "OSError: [Errno 28] No space left on device"
+
+    monkeypatch.setattr(verify, "run", run)
+    with pytest.raises(CanneryError, match=r"could not be run(.|\n)*No space left on device"):
+        verify.pytest_in(checkout.project, "c1", DeviceKind.NONE, [])
+
+
+@pytest.mark.parametrize("without_compiler", [True, False])
+def test_an_image_without_a_compiler_is_not_checked_for_one(
+    monkeypatch: pytest.MonkeyPatch, checkout: Checkout, *, without_compiler: bool
+) -> None:
+    asked: list[str] = []
+
+    def run(argv: Sequence[str], **_: object) -> tuple[int, str]:
+        asked.extend(argv)
+        Path(argv[argv.index("--report") + 1]).write_text("{}", encoding="utf-8")
+        return 0, ""
+
+    monkeypatch.setattr(verify, "run", run)
+    target = replace(checkout.matrix.targets["full"], without_compiler=without_compiler)
+    subject = verify.Subject(target=target, image="sha256:1", name="full")
+    verify.checks_in(checkout.project, subject, "c1", DeviceKind.NONE)
+    left_out = [word.partition("=")[2] for word in asked if word.startswith("--deselect=")]
+    assert len(left_out) == without_compiler
+    for name in left_out:
+        path, _, check = name.partition("::")
+        assert f"def {check}(" in (CHECKOUT / path).read_text(encoding="utf-8")

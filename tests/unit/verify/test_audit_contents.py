@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from cannery.verify.audit.contents import judge_image
-from cannery.verify.audit.found import ImageConfig, ImageFacts, parse_probe
-from cannery.verify.audit.result import Standing
+from cannery.verify.audit.contents import judge_image, judge_inherited
+from cannery.verify.audit.facts import ImageConfig, ImageFacts, Origin, config_of, parse_probe
+from cannery.verify.audit.report import Standing
 from tests.unit.audits import (
     COMPAT,
     DERIVED,
@@ -17,6 +18,7 @@ from tests.unit.audits import (
     HOME,
     KNOWN,
     OURS,
+    TARGET,
     dists,
     found_with,
     results,
@@ -105,11 +107,6 @@ def test_a_missing_package_that_harms_nothing_is_a_note() -> None:
     assert note.standing is Standing.NOTE
 
 
-def test_a_program_of_cann_that_hangs() -> None:
-    found = found_with(cann_programs={"atc": {"code": -1, "said": "no answer in 60 s"}})
-    assert "no answer in 60 s" in results(found)["cann/atc"].text
-
-
 def test_env_only_in_bashrc() -> None:
     found = found_with(environment=NO_ENV, shell_files=SOURCED)
     result = results(found)["environment/shell-only"]
@@ -142,12 +139,6 @@ def test_triton_over_triton_ascend() -> None:
     assert result.standing is Standing.BROKEN
     assert "triton 3.5.0 was installed over triton-ascend 3.2.0: 4 files" in result.text
     assert results(found)["compat/triton"].standing is Standing.BROKEN
-
-
-def test_triton_below_triton_ascend() -> None:
-    both = dists(triton="3.5.0", triton_ascend="3.2.1")
-    found = found_with(distributions=both, triton={"triton": 0, "triton-ascend": 9, "neither": 0})
-    assert not {"packages/triton", "compat/triton"} & results(found).keys()
 
 
 def test_triton_ascend_beside_a_pair_that_no_source_has_it_with() -> None:
@@ -210,11 +201,88 @@ def test_an_image_without_anything_of_ascend_s() -> None:
     assert standings(found) == {"compat/image": "not ours to say"}
 
 
-@pytest.mark.parametrize("libc", ["", "musl", "glibc x"])
-def test_another_libc(libc: str) -> None:
-    assert results(found_with(libc=libc)) == {}
-
-
 def test_an_image_without_python() -> None:
     words = "cannery-sh: machine\taarch64\ncannery-sh: uid\t0\ncannery-sh: end\t1\n"
     assert standings(parse_probe(words)) == {"compat/image": "not ours to say"}
+
+
+def inherited(**changes: Any) -> dict[str, Standing]:
+    every = judge_inherited(found_with(**changes), DERIVED)
+    return {each.check: each.standing for each in every if each.standing is not Standing.PASSED}
+
+
+def test_everything_is_inherited() -> None:
+    assert inherited() == {}
+    assert [*judge_inherited(found_with(), FOREIGN)] == []
+
+
+@pytest.mark.parametrize("torch", ["2.4.0", None])
+def test_another_torch(torch: str | None) -> None:
+    found = inherited(distributions=dists(torch=torch))
+    assert found == {
+        "inherited/torch": Standing.BROKEN,
+        "inherited/constraints": Standing.BROKEN,
+    }
+
+
+def test_a_version_that_the_image_pins() -> None:
+    changed = inherited(distributions=dists(numpy="2.1.0"))
+    assert changed == {"inherited/constraints": Standing.BROKEN}
+
+
+def test_the_guard_is_switched_off() -> None:
+    assert inherited(environment={"PIP_CONSTRAINT": ""}) == {"inherited/guard": Standing.NOTE}
+
+
+def test_the_constraints_are_emptied() -> None:
+    assert inherited(constraints="") == {"inherited/guard": Standing.BROKEN}
+
+
+def test_a_path_may_be_extended_but_not_replaced() -> None:
+    path = found_with().environment["LD_LIBRARY_PATH"]
+    assert inherited(environment={"LD_LIBRARY_PATH": f"/opt/mine:{path}"}) == {}
+    replaced = inherited(environment={"LD_LIBRARY_PATH": "/opt/mine"})
+    assert replaced == {"inherited/environment": Standing.BROKEN}
+
+
+def test_another_python_comes_first() -> None:
+    python = {"path": "/opt/conda/bin/python3.11", "version": "3.11.7"}
+    assert inherited(python=python) == {"inherited/python": Standing.BROKEN}
+
+
+def test_the_record_was_deleted() -> None:
+    assert inherited(own_record=[]) == {"inherited/record": Standing.NOT_OURS}
+
+
+def test_whose_an_image_is() -> None:
+    assert [each.origin for each in (OURS, DERIVED, FOREIGN)] == [*Origin]
+    assert DERIVED.later_steps == (
+        "WORKDIR /app",
+        "RUN /bin/sh -c pip install transformers # buildkit",
+    )
+
+
+def test_a_history_that_was_flattened_is_no_proof_of_an_own_image() -> None:
+    assert replace(OURS, history=()).origin is Origin.DERIVED
+    other = "LABEL org.opencontainers.image.title=theirs"
+    assert replace(OURS, history=(other, *OURS.history)).later_steps == (other,)
+
+
+def test_the_engine_s_words_about_an_image() -> None:
+    inspected = {
+        "Id": "sha256:9",
+        "Architecture": "arm64",
+        "Size": 5,
+        "Config": {
+            "Env": ["PATH=/bin", "A=b=c"],
+            "User": "1000:100",
+            "Entrypoint": None,
+            "Cmd": ["/bin/bash"],
+            "Labels": {"io.cannery.target": TARGET},
+            "ExposedPorts": {"8888/tcp": {}, "22/tcp": {}},
+        },
+    }
+    config = config_of("mine:1", inspected, ["RUN x"])
+    assert config.environment == {"PATH": "/bin", "A": "b=c"}
+    assert (config.ports, config.user, config.entrypoint) == ((22, 8888), "1000:100", ())
+    assert config_of("mine:1", {"Id": "x", "Config": None}, []).labels == {}

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``build.py update --new``: targets for new pairs of torch and CANN, by the makers' tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from packaging.version import Version
+
+from cannery.common import console
+from cannery.common.cann_version import CannVersion
+from cannery.common.console import fold
+from cannery.common.errors import MatrixError
+from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex
+from cannery.common.specifiers import normal_name
+from cannery.compat import parse_compat
+from cannery.compat.facts import Compat, Pairing
+from cannery.compat.files import judged_as
+from cannery.compat.nearest import is_published
+from cannery.fetch.http import read_page
+from cannery.lock.resolve import locks_of
+from cannery.lock.wheel_requirements import Metadata
+from cannery.matrix.files import FACTS, Data
+from cannery.matrix.matrix import Matrix
+from cannery.matrix.project import Project
+from cannery.matrix.text import MatrixText, YamlText
+from cannery.options import NewOptions
+from cannery.update.makers_table import TableRow, new_rows, read_table
+from cannery.update.new_target import cann_of, judged, short
+
+_PAIR = {"cann", "torch", "torch_npu"}
+_WIDTH = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposed:
+    """A new pair and the ids of its targets, or the ``problem`` for which there are none."""
+
+    what: str
+    targets: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposals:
+    """What could be new. ``files`` has the new texts, ``before`` those that they were made from."""
+
+    rows: tuple[TableRow, ...]
+    proposed: tuple[Proposed, ...]
+    files: Mapping[Path, str]
+    before: Mapping[Path, str]
+
+    def __str__(self) -> str:
+        """All of them, in paragraphs."""
+        blocks = []
+        if self.rows:
+            pairs = (f"    torch_npu {r.torch_npu} for CANN {r.cann} {r.app}" for r in self.rows)
+            blocks.append(["The table has rows that compat.yaml lacks:", *map(str.rstrip, pairs)])
+        for proposal in self.proposed:
+            results = ["With --write these targets are added."]
+            if proposal.problem:
+                results = [*proposal.problem.splitlines(), "Nothing is written for it."]
+            targets = (f"    {target}" for target in proposal.targets)
+            blocks.append([proposal.what, *targets, *(f"  -> {result}" for result in results)])
+        return "\n\n".join("\n".join(fold(block, _WIDTH)) for block in blocks)
+
+
+def propose_pairs(
+    project: Project, source: PackageIndex, tables: Iterable[str], today: str
+) -> Proposals:
+    """A proposal for each new pair, judged and locked, by compat.yaml and the makers' ``tables``.
+
+    ``today`` is a day as in 2026-11-22.
+
+    Raises:
+        MatrixError: matrix.yaml, compat.yaml or a table is wrong.
+        EngineError: the package index or a table cannot be had.
+        FileError: a file cannot be read.
+    """
+    compat_file = project.matrix_file.with_name("compat.yaml")
+    files = project.files()
+    before = {project.root / name: text for name, text in files.items()}
+    matrix, compat, facts = project.matrix(), project.compat(), before[compat_file]
+    rows: list[TableRow] = []
+    for table in filter(None, tables):
+        new = new_rows(read_table(read_page(table, source.ca), table), compat)
+        facts = _with_rows(facts, new, table, today)
+        compat = parse_compat(facts, compat_file.name)
+        rows += new
+    files = {**files, FACTS: facts}
+    metadata, locks, proposed = Metadata(source), dict[Path, str](), []
+    known = dict(matrix.targets)
+    for row in _new_pairs(matrix, compat, today):
+        what = f"PyTorch {row.torch} with torch_npu {row.torch_npu} on CANN {row.cann}"
+        try:
+            after, like = _with_pair(files, row, compat)
+            what += f", as {like}"
+            targets = judged(after, compat).targets
+            added = [target for name, target in targets.items() if name not in known]
+            new_locks = [_locks(project, target, metadata) for target in added]
+        except MatrixError as error:
+            proposed.append(Proposed(what=f"{what}.", problem=str(error)))
+            continue
+        files = after
+        locks |= {path: text for texts in new_locks for path, text in texts.items()}
+        known |= targets
+        names = tuple(target.id for target in added)
+        proposed.append(Proposed(what=f"{what}.", targets=names))
+    texts = {project.root / name: text for name, text in files.items()}
+    return Proposals(
+        rows=tuple(rows),
+        proposed=tuple(proposed),
+        files={path: text for path, text in texts.items() if text != before[path]} | locks,
+        before=before,
+    )
+
+
+def _locks(project: Project, target: Target, metadata: Metadata) -> dict[Path, str]:
+    console.say(f"resolving the packages of {target.id}")
+    try:
+        return locks_of(project, target, (), metadata, None)
+    except MatrixError as error:
+        # Without the advice, which is for a target of matrix.yaml.
+        raise MatrixError(" ".join(error.problems[0].what.split())) from error
+
+
+def _new_pairs(matrix: Matrix, compat: Compat, today: str) -> list[Pairing]:
+    """The newest new pair of each torch and series of CANN, oldest torch first.
+
+    A pair is new if its CANN is newer than that of every target with its torch, or its torch than
+    all. A torch whose maintenance ended before ``today`` is left out.
+    """
+    lifetimes = [row for row in compat.lifetimes if row.component == "torch_npu"]
+    ended = {row.version for row in lifetimes if row.ends < today}
+    ended -= {row.version for row in compat.lifetimes if not row.ends}
+    used: dict[str, set[CannVersion]] = {}
+    for target in matrix.targets.values():
+        if target.torch:
+            used.setdefault(target.torch, set()).add(judged_as(target.cann))
+    last = max(map(Version, used), default=Version("0"))
+    best: dict[tuple[str, tuple[int, int]], Pairing] = {}
+    for row in compat.pairings:
+        if row.is_makers and is_published(row) and not row.cann.is_preview:
+            series = row.torch, row.cann.train
+            newest = best.get(series, row)
+            best[series] = max(row, newest, key=lambda row: (row.cann, Version(row.torch_npu)))
+    return [
+        row
+        for row in sorted(best.values(), key=lambda row: (Version(row.torch), row.cann))
+        if row.torch not in ended
+        and (row.cann > max(used[row.torch]) if row.torch in used else Version(row.torch) > last)
+    ]
+
+
+def _with_pair(files: Data, row: Pairing, compat: Compat) -> tuple[Data, str]:
+    """``files`` with the pair ``row`` as a value of a family's axis, and the most similar value.
+
+    That is one of the same torch, else of the newest; with the newest CANN.
+    """
+    matrix = MatrixText(files)
+    places = [
+        ("families", family, "axes", axis, value)
+        for family in matrix.keys("families")
+        if "exclude" not in matrix.keys("families", family)
+        and "flavour" not in matrix.keys("families", family, "common")
+        for axis in matrix.keys("families", family, "axes")
+        for value in matrix.keys("families", family, "axes", axis)
+    ]
+    pairs = [
+        (CannVersion.parse(cann), matrix.value(*place, "torch"), place)
+        for place in places
+        if {*matrix.keys(*place)} == _PAIR and (cann := matrix.value(*place, "cann"))
+    ]
+    if not pairs:
+        fix = "'build.py new' adds a single target."
+        raise MatrixError(f"No family has pairs as the values of an axis: {fix}")
+    _, torch, like = max(
+        pairs, key=lambda pair: (pair[1] == row.torch, pair[0], Version(pair[1]), pair[2])
+    )
+    cann, entries = cann_of(row.cann, str(row.cann), NewOptions(python=""), compat, matrix)
+    wheels, wheel = matrix.keys("torch_wheels"), ("torch_wheels", torch)
+    if torch in wheels and row.torch not in wheels:
+        keys = ("file", "origin")
+        names = [
+            f'  {key}: "{matrix.value(*wheel, key).replace(torch, row.torch)}"' for key in keys
+        ]
+        needs = f"  requirements: [{', '.join(matrix.items(*wheel, 'requirements'))}]"
+        entries.append((("torch_wheels",), (f"{row.torch}:", *names, needs)))
+    name = like[-1].replace(f"torch{short(torch)}", f"torch{short(row.torch)}")
+    # As torch290-cann911.
+    name = name.replace(f"cann{short(matrix.value(*like, 'cann'))}", f"cann{short(cann)}")
+    value = f"{name}: {{cann: {cann}, torch: {row.torch}, torch_npu: {row.torch_npu}}}"
+    for where, lines in (*entries, (like[:-1], (value,))):
+        matrix.add(where, lines)
+    return matrix.files, f"{like[-1]} of family {like[1]}"
+
+
+_OF_TORCH_NPU = ("torch-npu", 1, "maker", "Ascend/pytorch")
+_OF_A_PROJECT = ("vllm-ascend", 4, "project", "vllm-project/vllm-ascend")
+"""The source with the first state of a table, its rank, its kind, and whose it is."""
+
+
+def _with_rows(text: str, rows: Sequence[TableRow], table: str, today: str) -> str:
+    """compat.yaml's ``text`` with ``rows``, and with the table as their source."""
+    if not rows:
+        return text
+    parts = urlsplit(table)
+    file = Path(parts.path)
+    address = f"address: {parts.hostname}{parts.path}, " if parts.hostname else ""
+    first, rank, kind, maker = _OF_A_PROJECT if any(row.app for row in rows) else _OF_TORCH_NPU
+    compat = YamlText(text, FACTS)
+    known = compat.keys("sources")
+    name = f"{first}-{normal_name(file.stem)}-{today}"
+    state = f"state_of: {first}, " if first in known else ""
+    source = (
+        f"{name}: {{rank: {rank}, {state}kind: {kind}, date: {today}, read: {today}, "
+        f'cite: "{file.name} of {maker}", {address}about: its rows that were new on this day}}'
+    )
+    if name not in known:
+        compat.add(("sources",), (source,))
+    compat.add(("torch_npu",), [row.line(name) for row in rows])
+    return compat.text

@@ -1,0 +1,489 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The facts about an image of any origin: its config, and the output of the probe."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from cannery.common.cann_version import CannVersion
+from cannery.common.model import MACHINE_OF, Layout
+from cannery.common.outside import one_line, parse_json, printable, whole_number
+
+_CFG = re.compile(r":([^:\]]+)\]")
+"""The release in a line of version.cfg: runtime_running_version=[7.6.T13.0.B094:8.0.T63]."""
+
+_OPERATOR_PARTS = ("ops_math", "ops_nn", "ops_cv", "ops_transformer")
+"""Folders of share/info in the newer layout, whose kernels have no other file in every release."""
+
+_OPERATORS = re.compile(r"ascend[0-9]\w*")
+_CHIPS = {"ascend910_93": "a3"}
+"""Folder of kernels to chip, where the chip is not the rest of the folder's name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cann:
+    """The CANN of an image. Versions are as installed, and empty where no file has one.
+
+    ``folder`` is the one that the environment names, else the first of ``homes``; ``chips`` are
+    those with operator kernels; ``set_env`` are the vendor's scripts that set its variables;
+    ``stand_ins`` are the simulated packages.
+    """
+
+    folder: str = ""
+    homes: tuple[str, ...] = ()
+    layout: Layout = Layout.CANN
+    toolkit: str = ""
+    kernels: str = ""
+    nnal: str = ""
+    arches: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
+    set_env: tuple[str, ...] = ()
+    stand_ins: tuple[str, ...] = ()
+
+    @property
+    def chips(self) -> tuple[str, ...]:
+        return tuple(_CHIPS.get(name, name.removeprefix("ascend")) for name in self.operators)
+
+
+def cann_of(probed: Mapping[str, Any], environment: Mapping[str, str]) -> Cann | None:
+    """The CANN in the probe's section "ascend"; None if there is none."""
+    homes = {str(real): [*map(str, names)] for real, names in dict(probed.get("homes", {})).items()}
+    infos = {str(path): dict(values) for path, values in dict(probed.get("infos", {})).items()}
+
+    def below(home: str) -> dict[str, dict[str, str]]:
+        return {path: values for path, values in infos.items() if path.startswith(home + "/")}
+
+    toolkits = [home for home in homes if _version(below(home), ("toolkit", "nnae", ""))]
+    if not toolkits:
+        return None
+    named = environment.get("ASCEND_HOME_PATH") or environment.get("ASCEND_TOOLKIT_HOME") or ""
+    home = next((home for home in toolkits if named in (home, *homes[home])), toolkits[0])
+    files = below(home)
+    arches = {values.get("arch") or values.get("platform") or "" for values in files.values()}
+    is_new = re.fullmatch(r"cann(-.*)?", posixpath.basename(home)) is not None
+    nnal = {path: values for path, values in infos.items() if "/nnal/" in path}
+    # Not every file of NNAL has its release; its folder does.
+    folders = ({"version": posixpath.basename(posixpath.dirname(path))} for path in nnal)
+    return Cann(
+        folder=home,
+        homes=tuple(toolkits),
+        layout=Layout.CANN if is_new else Layout.ASCEND_TOOLKIT,
+        toolkit=_version(files, ("toolkit", "nnae", "")),
+        kernels=_version(files, ("kernels", "ops", "opp_kernel", *_OPERATOR_PARTS)),
+        nnal=_version(nnal, ("nnal", "")) or next(filter(None, map(_release, folders)), ""),
+        arches=tuple(sorted(arches & {*MACHINE_OF.values()})),
+        operators=tuple(filter(_OPERATORS.fullmatch, map(str, probed.get("operators", ())))),
+        set_env=tuple(map(str, probed.get("set_env", ()))),
+        stand_ins=tuple(map(str, probed.get("simulated", ()))),
+    )
+
+
+def _version(infos: Mapping[str, Mapping[str, str]], packages: Iterable[str]) -> str:
+    """The release of the first of ``packages`` that a file names; "" is any file's release."""
+    for package in packages:
+        for path, values in infos.items():
+            folder, name = path.split("/")[-2:]
+            matches = not package and name in ("version.info", "version.cfg")
+            matches = matches or name == f"ascend_{package}_install.info"
+            matches = matches or (name, folder) == ("version.info", package)
+            if matches and (release := _release(values)):
+                return release
+    return ""
+
+
+def _release(values: Mapping[str, str]) -> str:
+    """The release in one file; internal versions, as 7.6.0.1.220, are none."""
+    folder = str(values.get("version_dir", "")).removeprefix("cann-")
+    named = [folder, values.get("ascend-cann-atb", ""), values.get("version", "")]
+    named += [match[1] for value in values.values() if (match := _CFG.search(str(value)))]
+    for text in map(str, named):
+        # Some files have small letters, as 8.0.rc2.
+        release = re.sub(r"\brc(?=[0-9])", "RC", text)
+        with suppress(ValueError):
+            CannVersion.parse(release)
+            return release
+    return ""
+
+
+LABELS = "io.cannery."
+"""The beginning of the names of cannery's own labels."""
+
+_TITLE = re.compile(r'(?:/bin/sh -c #\(nop\) +)?LABEL org\.opencontainers\.image\.title="?([^ "]+)')
+_COMMAND = re.compile(r'(?:/bin/sh -c #\(nop\) +)?CMD \["/bin/bash"\]')
+
+
+class Origin(StrEnum):
+    """Where an image comes from. A check that fits one origin need not fit another."""
+
+    OURS = "ours"
+    DERIVED = "derived"
+    """Made ``FROM`` one of cannery's."""
+    FOREIGN = "foreign"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageConfig:
+    """The parts of an image's config that checks read.
+
+    ``history`` has the commands that made it, the newest first; it may be empty. ``ports`` are
+    the numbers that it exposes.
+    """
+
+    reference: str
+    id: str = ""
+    architecture: str = "arm64"
+    environment: Mapping[str, str] = field(default_factory=dict)
+    user: str = ""
+    entrypoint: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    ports: tuple[int, ...] = ()
+    history: tuple[str, ...] = ()
+
+    @property
+    def platform(self) -> str:
+        """As in ``linux/arm64``."""
+        return f"linux/{self.architecture}"
+
+    def label(self, name: str) -> str:
+        """The value of cannery's label ``name``; empty if there is none."""
+        return self.labels.get(LABELS + name, "")
+
+    @property
+    def later_steps(self) -> tuple[str, ...] | None:
+        """The commands that somebody added to an image of cannery's, the oldest first.
+
+        None if the history does not show where cannery's part ends.
+        """
+        target = self.label("target")
+        steps: list[str] = []
+        for line in self.history:
+            title = _TITLE.match(line)
+            if title and title[1] in (target, f"{target}-sim"):
+                return tuple(reversed(steps))
+            if not _COMMAND.fullmatch(line):
+                steps.append(line)
+        return None
+
+    @property
+    def origin(self) -> Origin:
+        """Whose image it is, by its labels and its history."""
+        if not self.label("target"):
+            return Origin.FOREIGN
+        return Origin.OURS if self.later_steps == () else Origin.DERIVED
+
+
+def config_of(reference: str, inspected: Mapping[str, Any], history: Sequence[str]) -> ImageConfig:
+    """The config in what ``docker image inspect`` prints for one image."""
+    config = inspected.get("Config") or {}
+    ports = (whole_number(port.partition("/")[0]) for port in config.get("ExposedPorts") or {})
+    return ImageConfig(
+        reference=reference,
+        id=str(inspected.get("Id", "")),
+        architecture=str(inspected.get("Architecture", "")),
+        environment=dict(one_line(line).partition("=")[::2] for line in config.get("Env") or ()),
+        user=one_line(str(config.get("User") or "")),
+        entrypoint=tuple(map(one_line, config.get("Entrypoint") or ())),
+        command=tuple(map(one_line, config.get("Cmd") or ())),
+        labels={one_line(k): one_line(v) for k, v in (config.get("Labels") or {}).items()},
+        ports=tuple(sorted(filter(None, ports))),
+        history=tuple(map(one_line, history)),
+    )
+
+
+_MARK = "cannery-probe: "
+_SHELL_MARK = "cannery-sh: "
+_FORM = 1
+_LARGEST = 64 << 20
+_WITH_LINES = ("constraints", "said")
+"""The facts that may have several lines."""
+
+_RECORD = {"wheels": dict, "environment": dict, "components": dict, "held": list}
+"""The parts of an image's own record that are read, and their types."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """The end of a program of the image; ``code`` is -1 if it did not end."""
+
+    code: int
+    said: str
+
+    @property
+    def last_line(self) -> str:
+        lines = [line.strip() for line in self.said.splitlines() if line.strip()]
+        return lines[-1] if lines else f"exit code {self.code}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class User:
+    """A line of /etc/passwd; in a profile, -1 and "" stand for any."""
+
+    name: str
+    uid: int
+    gid: int
+    folder: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageFacts:
+    """The contents of an image. Unknown facts are empty, and ``failed`` has the reasons.
+
+    ``versions`` maps normalized names of Python packages to versions, and ``twice`` those that
+    are installed more than once to all versions. ``pythons`` maps other interpreters to the
+    frameworks that only they have. ``triton`` counts the files that triton and triton-ascend both
+    bring, by whose they are. ``by_shell`` says that the image has no Python.
+    """
+
+    machine: str = ""
+    libc: str = ""
+    os: Mapping[str, str] = field(default_factory=dict)
+    python: str = ""
+    interpreter: str = ""
+    pythons: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    users: tuple[User, ...] = ()
+    programs: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    shell_files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    folders: Mapping[str, str] = field(default_factory=dict)
+    twice: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    torch_file: str = ""
+    cann: Cann | None = None
+    driver: tuple[str, ...] = ()
+    triton: Mapping[str, int] = field(default_factory=dict)
+    cann_programs: Mapping[str, Attempt] = field(default_factory=dict)
+    own_record: Mapping[str, Any] = field(default_factory=dict)
+    constraints: str = ""
+    failed: Mapping[str, str] = field(default_factory=dict)
+    by_shell: bool = False
+
+
+def parse_probe(output: str) -> ImageFacts:
+    """The facts in ``output``, which has the words of other programs of the image, too.
+
+    Raises:
+        ValueError: there are none in it, or they have an unknown form.
+    """
+    lines = output.splitlines()
+    if marked := [line for line in lines if line.startswith(_MARK)]:
+        try:
+            facts = _on_lines(parse_json(marked[-1].removeprefix(_MARK), most=_LARGEST))
+            form = facts["probe"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"the facts of the probe cannot be read: {error}") from error
+        if form != _FORM:
+            raise ValueError(f"the facts have the unknown form {form!r}")
+        return _facts(facts)
+    if f"{_SHELL_MARK}end\t1" in lines:
+        return _from_shell([line for line in lines if line.startswith(_SHELL_MARK)])
+    words = [line.strip() for line in lines if line.strip()]
+    raise ValueError(f"the probe printed no facts; its last words: {words[-1] if words else '-'}")
+
+
+def _on_lines(value: Any, *, several: bool = False) -> Any:
+    """``value`` with escapes in its texts for what an image could control a terminal or log by."""
+    if isinstance(value, str):
+        return (printable if several else one_line)(value)
+    if isinstance(value, dict):
+        return {
+            one_line(name): _on_lines(part, several=name in _WITH_LINES)
+            for name, part in value.items()
+        }
+    return [*map(_on_lines, value)] if isinstance(value, list) else value
+
+
+def _facts(facts: Mapping[str, Any]) -> ImageFacts:
+    """The facts of the probe, read one by one, so that a malformed one costs no other."""
+    failed = _texts(facts["failed"]) if isinstance(facts.get("failed"), dict) else {}
+
+    def read(name: str, reader: Callable[[Any], T], empty: Any) -> T:
+        try:
+            return reader(facts.get(name, empty))
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            failed[name] = f"unreadable: {error}"
+            return reader(empty)
+
+    environment = read("environment", _texts, {})
+    dists = read("distributions", _distributions, {})
+    python = read("python", _texts, {})
+    return ImageFacts(
+        machine=read("machine", str, ""),
+        libc=read("libc", str, ""),
+        os=read("os", _texts, {}),
+        python=python.get("version", ""),
+        interpreter=python.get("path", ""),
+        pythons=read("other_pythons", _lists, {}),
+        users=read("users", _users, []),
+        programs=read("programs", _texts, {}),
+        environment=environment,
+        shell_files=read("shell_files", _lists, {}),
+        versions={name: places[0][0] for name, places in dists.items()},
+        folders={name: places[0][1] for name, places in dists.items()},
+        twice={n: tuple(v for v, _ in places) for n, places in dists.items() if len(places) > 1},
+        torch_file=read("torch_file", str, ""),
+        cann=read("ascend", lambda probed: cann_of(probed, environment), {}),
+        driver=read("driver", lambda paths: tuple(map(str, paths)), []),
+        triton=read("triton", lambda counts: {k: int(n) for k, n in counts.items()}, {}),
+        cann_programs=read("cann_programs", _attempts, {}),
+        own_record=read("own_record", _record, {}),
+        constraints=read("constraints", str, ""),
+        failed=failed,
+    )
+
+
+def _record(value: Any) -> dict[str, Any]:
+    record = dict(value)
+    for key, kind in _RECORD.items():
+        if not isinstance(record.get(key, kind()), kind):
+            raise TypeError(f"{key!r} is {record[key]!r}")
+    return record
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {str(name): str(text) for name, text in value.items()}
+
+
+def _lists(value: Any) -> dict[str, tuple[str, ...]]:
+    return {str(name): tuple(map(str, texts)) for name, texts in value.items()}
+
+
+def _distributions(value: Any) -> dict[str, list[list[str]]]:
+    return {str(n): [[str(v), str(f)] for v, f in places] for n, places in value.items() if places}
+
+
+def _users(value: Any) -> tuple[User, ...]:
+    return tuple(
+        User(name=row["name"], uid=int(row["uid"]), gid=int(row["gid"]), folder=row["home"])
+        for row in value
+    )
+
+
+def _attempts(value: Any) -> dict[str, Attempt]:
+    return {
+        str(name): Attempt(code=int(ended["code"]), said=str(ended["said"]))
+        for name, ended in value.items()
+    }
+
+
+def _home(path: str) -> str:
+    """The folder of a release that has the file ``path`` in a folder of its own."""
+    return posixpath.dirname(posixpath.dirname(path))
+
+
+def _from_shell(lines: list[str]) -> ImageFacts:
+    """The facts of an image without Python, from its shell."""
+    # KIND or KIND NAME, a tab, and the value.
+    rows = [line.removeprefix(_SHELL_MARK).partition("\t")[::2] for line in lines]
+    facts: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for key, value in rows:
+        kind, _, name = key.partition(" ")
+        facts[kind].append((name, value))
+
+    def values(kind: str) -> list[str]:
+        return [value for _, value in facts[kind]]
+
+    def pairs(kind: str) -> dict[str, str]:
+        split = (value.partition("=") for value in values(kind))
+        return {name: value.strip("\"'") for name, _, value in split if name}
+
+    infos: dict[str, dict[str, str]] = defaultdict(dict)
+    for path, line in facts["info"]:
+        name, _, value = line.partition("=")
+        infos[path][name.strip().lower()] = value.strip()
+    shells: dict[str, list[str]] = defaultdict(list)
+    for path, line in facts["shell"]:
+        shells[path].append(line.strip())
+    homes: dict[str, list[str]] = {_home(path): [""] for path in infos}
+    for path, name in facts["home"]:
+        homes.setdefault(_home(path), []).append(_home(name))
+    rows_of_users = (line.split(":") for line in values("user"))
+    users = [
+        {"name": row[0], "uid": row[2], "gid": row[3], "home": row[5]}
+        for row in rows_of_users
+        if len(row) == 7 and None not in map(whole_number, row[2:4])
+    ]
+    operators = [*dict.fromkeys(map(posixpath.basename, values("operators")))]
+    probed = {
+        "machine": "".join(values("machine")[-1:]),
+        "os": {name.lower(): value for name, value in pairs("os").items()},
+        "users": users,
+        "programs": dict(facts["program"]),
+        "environment": pairs("environment"),
+        "shell_files": shells,
+        "ascend": {"homes": homes, "infos": infos, "operators": operators},
+        "driver": values("driver"),
+    }
+    return replace(_facts(probed), by_shell=True)
+
+
+_COMPONENTS = {
+    "torch": "torch",
+    "torch_npu": "torch-npu",
+    "apex": "apex",
+    "deepspeed": "deepspeed",
+    "mindspore": "mindspore",
+}
+"""Component of the image tests to its Python package."""
+
+_VERSIONS = ("triton", "triton-ascend", "vllm", "vllm-ascend", "transformers", "numpy")
+
+
+def describe(facts: ImageFacts, config: ImageConfig) -> dict[str, str]:
+    """The facts for people, in the order of a report."""
+    cann, target, steps = facts.cann or Cann(), config.label("target"), config.later_steps
+    image = f"made from target {target} of cannery, with {len(steps or ())} more steps"
+    if config.origin is Origin.FOREIGN:
+        image = "not made by cannery"
+    elif config.origin is Origin.OURS:
+        image = f"target {target} of cannery"
+    elif steps is None:
+        image = f"made from target {target} of cannery, or it; the history does not say"
+    rows = {
+        "image": image,
+        "architecture": facts.machine or config.architecture,
+        "system": facts.os.get("pretty_name") or facts.os.get("id", ""),
+        "libc": facts.libc,
+        "python": f"{facts.python} ({facts.interpreter})" if facts.python else "",
+        "CANN toolkit": f"{cann.toolkit} ({cann.folder})" if facts.cann else "",
+        "kernels": f"{cann.kernels} for {', '.join(cann.chips)}".strip() if facts.cann else "",
+        "NNAL": cann.nnal,
+        "stand-ins": "CANN is simulated" if cann.stand_ins else "",
+        **{name: facts.versions.get(package, "") for name, package in _COMPONENTS.items()},
+        **{name: facts.versions.get(name, "") for name in _VERSIONS},
+        "user": config.user or "root",
+        "entrypoint": " ".join(config.entrypoint),
+        "not found out": "; ".join(f"{n}: {why}" for n, why in facts.failed.items()),
+    }
+    return {name: text for name, text in rows.items() if text}
+
+
+def record_of(facts: ImageFacts, config: ImageConfig) -> dict[str, Any]:
+    """The record with which the image tests compare the image.
+
+    An image of cannery's, or one made from it, has it inside. That of another image says which
+    versions it has, so that only these are tested.
+    """
+    if facts.own_record and config.origin is not Origin.FOREIGN:
+        return dict(facts.own_record)
+    cann = facts.cann or Cann()
+    components = {name: facts.versions.get(package, "") for name, package in _COMPONENTS.items()}
+    components["torch"] = components["torch"].partition("+")[0]
+    components["toolkit"] = cann.toolkit
+    return {
+        "id": config.reference,
+        "platform": config.platform,
+        "machine": MACHINE_OF.get(config.architecture, config.architecture),
+        "components": {name: version for name, version in components.items() if version},
+        "operators": cann.operators[0] if cann.operators else "",
+        "site_packages": facts.folders.get("torch", ""),
+    }
