@@ -20,10 +20,10 @@ from cannery.common.bases import PythonSource
 from cannery.common.errors import UsageError
 from cannery.common.files import link_or_copy
 from cannery.common.model import Target
-from cannery.image.environment import image_environment, python_paths
-from cannery.image.wheel_groups import wheel_groups
+from cannery.image.environment import environment_of, python_paths
+from cannery.image.layers import wheel_groups
 from cannery.lock.lock_file import Lock, LockedWheel, parse_lock
-from cannery.lock.requirements import sdists
+from cannery.lock.requirements import Requirements
 
 TEMPLATE = Path(__file__).parent / "Dockerfile.j2"
 
@@ -60,7 +60,7 @@ def files(target: Target, lock: str) -> dict[str, str]:
     values: dict[str, Any] = {
         "target": target,
         "packages": _packages(target),
-        "env": {**image_environment(target), **(application.environment if application else {})},
+        "env": {**environment_of(target).cann, **(application.environment if application else {})},
         "sources": application.sources if application else (),
         "pip": parsed.version("pip"),
         "last": [name for name in ("rest", "sdists") if name in groups],
@@ -82,9 +82,10 @@ def files(target: Target, lock: str) -> dict[str, str]:
 
 def requirements(target: Target, lock: Lock) -> dict[str, list[LockedWheel]]:
     """The locked wheels of each ``pip install``; packages built from source come last."""
-    built = {*sdists(target)}
+    needed = Requirements(target)
+    built = {*needed.sdists}
     groups: dict[str, list[LockedWheel]] = {"cann": [], "torch": [], "rest": [], "sdists": []}
-    for each in wheel_groups(target, lock):
+    for each in wheel_groups(needed, lock):
         name = "cann" if each.group in _FIRST else "torch" if each.group in _SECOND else "rest"
         for wheel in each.wheels:
             if wheel.name != "pip":

@@ -30,10 +30,8 @@ from cannery.engine.simulator import Simulated, simulated
 from cannery.fetch.artifacts import check_artifacts
 from cannery.fetch.needs import files_of_build
 from cannery.image.bake_file import ImageBuild, bake_file
-from cannery.image.content_key import LABEL
-from cannery.image.record import bases_labels, origin_labels
-from cannery.image.simulated import ARGUMENT as SIMULATED
-from cannery.image.simulated import LABEL as SIMULATED_LABEL
+from cannery.image.content_key import LABEL, bases_labels, origin_labels
+from cannery.image.plan import SIMULATED_ARGUMENT, SIMULATED_LABEL
 from cannery.image.vendor_image import (
     check_facts,
     image_labels,
@@ -85,7 +83,7 @@ class VendorImages:
         """``build`` with the build contexts that it takes the CANN of ``ready`` from."""
         target, reference = ready.target, ready.target.vendor_image
         mirrors = at_mirrors(reference, self.project.settings().mirrors)
-        found = locate((*mirrors, reference), target.platform, self.options.ca)
+        found = locate((*mirrors, reference), [target.platform], self.options.ca).reference
         console.say(f"{target.id}: CANN {target.cann.version} is taken from {found}")
         program = hashlib.sha256("".join(vendor_files().values()).encode()).hexdigest()
         name = f"{digest_in(reference)[7:19]}-{target.docker_arch}-{program[:8]}.json"
@@ -236,7 +234,7 @@ def _image(
         folder=folder,
         platform=target.platform,
         contexts={**contexts, **own},
-        arguments={**names, **arguments, **({SIMULATED: "true"} if simulate else {})},
+        arguments={**names, **arguments, **({SIMULATED_ARGUMENT: "true"} if simulate else {})},
         labels={**labels, **image_labels(target)},
         no_cache=assembly.options.force,
     )

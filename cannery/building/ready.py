@@ -18,9 +18,15 @@ from cannery.engine.base import (
 )
 from cannery.engine.images import Images
 from cannery.image import vendor_image
-from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, bases_of, context_files
+from cannery.image.content_key import (
+    LABEL,
+    SIMULATOR,
+    KeyInputs,
+    bases_of,
+    context_files,
+    used_bases,
+)
 from cannery.image.layers import Layer
-from cannery.image.record import used_bases
 from cannery.image.render import Rendered
 from cannery.image.vendor_image import vendor_files
 from cannery.matrix.project import Project

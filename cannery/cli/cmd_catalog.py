@@ -13,7 +13,7 @@ from cannery.common.errors import OutOfSyncError, Problem, file_error
 from cannery.common.files import read_text, write_files
 from cannery.common.option import OptionSet, flag
 from cannery.matrix.project import Project
-from cannery.publish.table import MARKERS, gather, inserted, page_with_table, table
+from cannery.publish.catalog import MARKERS, gather, inserted, page_with_table, table
 from cannery.verify.results import state_keys
 
 

@@ -12,8 +12,14 @@ from cannery.common.errors import CanneryError, kind_of
 from cannery.common.option import OptionSet, option
 from cannery.matrix.project import Project
 from cannery.options import FORMAT
-from cannery.publish.difference import Contents, difference, difference_json, difference_text
-from cannery.publish.image_contents import commit_contents, read_contents
+from cannery.publish.difference import (
+    Contents,
+    commit_contents,
+    difference,
+    difference_json,
+    difference_text,
+    read_contents,
+)
 
 _SIDE = "an image, a target, a file below releases/, or with --target a commit"
 

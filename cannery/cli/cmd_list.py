@@ -16,7 +16,7 @@ from cannery.common.option import option
 from cannery.common.outside import json_text
 from cannery.common.references import image_name
 from cannery.compat.finding import UNKNOWN, end_of_life, lifetimes_of
-from cannery.fetch.needs import Missing, Need, Supply, needed_origins, real_needs, summary
+from cannery.fetch.needs import Missing, Need, Supply, missing_files, real_needs, summary
 from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions
 from cannery.registry.records import Record, latest, read_records
@@ -141,8 +141,7 @@ def _json(project: Project, targets: Sequence[Target], *, verbose: bool) -> str:
         for row in target_rows(project, targets)
     ]
     if verbose:
-        from cannery.publish.details import details
-        from cannery.publish.table import gather
+        from cannery.publish.catalog import details, gather
 
         entries = {entry.target.id: entry for entry in gather(project, state_keys(project))}
         more = details(project, [entries[target.id] for target in targets])
@@ -169,8 +168,7 @@ class TargetRow:
 
     def missing(self, folder: Path) -> dict[str, str]:
         """The files that even a simulated build needs and ``folder`` does not have: to origins."""
-        needed = needed_origins(self.target, simulate=True)
-        return {name: at for name, at in needed.items() if not (folder / name).is_file()}
+        return missing_files(self.target, folder, simulate=True)
 
 
 def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:

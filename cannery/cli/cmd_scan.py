@@ -15,9 +15,8 @@ from cannery.common.option import OptionSet, flag, option
 from cannery.common.outside import printable
 from cannery.matrix.project import Project
 from cannery.options import CA
-from cannery.publish.bills import bills, published_bills
 from cannery.publish.exceptions import EXCEPTIONS, read_exceptions
-from cannery.publish.scanners import SCANNERS, SEVERITIES, find_scanner, scan
+from cannery.publish.scan import SCANNERS, SEVERITIES, bills, find_scanner, published_bills, scan
 
 
 @dataclass(frozen=True, kw_only=True)

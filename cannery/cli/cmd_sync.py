@@ -24,10 +24,11 @@ from cannery.common.option import Declared, OptionSet
 from cannery.common.package_index import package_index
 from cannery.common.process import allowed_env
 from cannery.lock.lock_file import check_lock, read_lock
+from cannery.lock.requirements import Requirements
 from cannery.lock.resolve import write_locks
 from cannery.matrix.project import Project
 from cannery.options import CA, INDEX_URL
-from cannery.publish.table import inserted
+from cannery.publish.catalog import inserted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +86,7 @@ def run(given: Given, project: Project) -> int:
 def _is_locked(project: Project, target: Target) -> bool:
     """Whether the lock of ``target`` is there and is what matrix.yaml asks for."""
     try:
-        check_lock(target, read_lock(project, target))
+        check_lock(Requirements(target), read_lock(project, target))
     except MatrixError:
         return False
     return True

@@ -28,7 +28,7 @@ from cannery.common.process import allowed_env, run
 from cannery.common.references import full_reference
 from cannery.engine.builder import Builder
 from cannery.engine.images import Images, local_images, pull
-from cannery.registry.client import resolved
+from cannery.registry.client import locate
 from cannery.registry.http import UnreachableError
 
 
@@ -199,11 +199,12 @@ def look_up(base: Base, architecture: str, notes: BaseCache, ca: Path | None) ->
 
 
 def _resolved(base: Base, reference: str, architecture: str, ca: Path | None) -> FoundBase:
-    now = resolved(str(full_reference(reference)), f"linux/{architecture}", ca)
+    platform = f"linux/{architecture}"
+    now = locate([str(full_reference(reference))], [platform], ca, tries=2)
     return FoundBase(
         reference=f"{reference}@{now.digest}",
         # That of one platform, because the image of another may be a new one.
-        identity=f"{base.image}@{now.own}",
+        identity=f"{base.image}@{now.platforms.get(platform, now.digest)}",
         origin=Origin.REGISTRY,
     )
 

@@ -28,7 +28,8 @@ from cannery.common.process import run
 from cannery.deploy.run_spec import RunSpec
 from cannery.engine.client import talking
 from cannery.engine.images import ImageFiles
-from cannery.image.simulated import LABEL, MARK, marked_paths, marker_paths
+from cannery.image.plan import SIMULATED_LABEL
+from cannery.image.simulator_spec import MARK, marked_paths, marker_paths
 
 LABEL_TEST = "io.cannery.test-container"
 """The label of test containers; its value is the mark of the run that created the container."""
@@ -221,8 +222,8 @@ def stand_ins(image: str, target: Target) -> tuple[str, ...]:
 def stand_ins_in(container: Container, target: Target) -> tuple[str, ...]:
     """The same signs, for a container that was not started."""
     config = container.attrs["Config"]
-    is_labelled = (config.get("Labels") or {}).get(LABEL) == "true"
-    signs = [f"label {LABEL}=true"] if is_labelled else []
+    is_labelled = (config.get("Labels") or {}).get(SIMULATED_LABEL) == "true"
+    signs = [f"label {SIMULATED_LABEL}=true"] if is_labelled else []
     environment = dict(line.split("=", 1) for line in config.get("Env") or () if "=" in line)
     files = ImageFiles(container)
     signs += [path for path in marker_paths(target, environment) if files.exists(path)]

@@ -20,7 +20,7 @@ from cannery.deploy.run_spec import DRIVER, DRIVER_MOUNTS, RunSpec, ascend_runti
 from cannery.deploy.workload import Workload
 from cannery.engine import client as engine
 from cannery.engine.containers import stand_ins
-from cannery.image.simulated import DRIVER_MARKER
+from cannery.image.simulator_spec import DRIVER_MARKER
 
 _EMULATORS = {"aarch64": "qemu-aarch64", "x86_64": "qemu-x86_64"}
 _DOCTOR = Path(__file__).parents[1] / "image" / "context" / "ascend-doctor"

@@ -8,6 +8,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +20,9 @@ from cannery.fetch.needs import Lacks, missing_files
 
 _MACHINES = {183: "aarch64", 62: "x86_64"}
 """e_machine of an ELF header (elf.h)."""
+
+_HEAD = 20
+"""How many bytes of an ELF file are read; they have its machine."""
 
 _LOOK_AT = 2000
 """How many members of an archive are searched for an ELF file."""
@@ -65,10 +69,8 @@ def check_artifacts(
     for component, file in files.items():
         path = folder / file.name
         try:
-            problem = _missing(target, path, file) or _refused(target, path)
-            if not problem and not simulated:
-                problem = _simulated(path)
-            if not problem:
+            problem = _refused(target, path, file, simulated=simulated)
+            if problem is None:
                 hashes[component] = hash_of(path)
                 if file.sha256 and hashes[component] != file.sha256:
                     what = f"{path} has sha256 {hashes[component]}; {file.sha256} was published."
@@ -83,31 +85,22 @@ def check_artifacts(
     return hashes
 
 
-def _missing(target: Target, path: Path, file: File) -> Problem | None:
-    if path.is_file():
-        return None
-    other = {"aarch64": "x86_64", "x86_64": "aarch64"}[target.machine]
-    hint = ""
-    if (path.parent / file.name.replace(target.machine, other)).is_file():
-        hint = f" (The file for {other} is there, but {target.id} needs {target.machine}.)"
-    elif alike := _alike(path):
-        hint = f" (There is {alike}, whose name differs only in upper and lower case.)"
-    fix = f"Get it from: {file.origin}."
-    if file.is_downloadable:
-        fix += " 'build.py fetch' downloads it."
-    kind = Problem if hint else Lacks
-    return kind(what=f"{path} is missing.{hint}", fix=fix)
-
-
-def _alike(path: Path) -> str:
-    """The name of a file beside ``path`` that differs from its name only in case, if any."""
-    if not path.parent.is_dir():
-        return ""
-    names = sorted(each.name for each in path.parent.iterdir() if each.is_file())
-    return next((name for name in names if name.lower() == path.name.lower()), "")
-
-
-def _refused(target: Target, path: Path) -> Problem | None:
+def _refused(target: Target, path: Path, file: File, *, simulated: bool) -> Problem | None:
+    """The problem of ``path``, but for its hash."""
+    if not path.is_file():
+        other = {"aarch64": "x86_64", "x86_64": "aarch64"}[target.machine]
+        others = path.parent.iterdir() if path.parent.is_dir() else ()
+        alike = sorted(each.name for each in others if each.name.lower() == path.name.lower())
+        hint = ""
+        if (path.parent / file.name.replace(target.machine, other)).is_file():
+            hint = f" (The file for {other} is there, but {target.id} needs {target.machine}.)"
+        elif alike and alike != [path.name]:
+            hint = f" (There is {alike[0]}, whose name differs only in upper and lower case.)"
+        fix = f"Get it from: {file.origin}."
+        if file.is_downloadable:
+            fix += " 'build.py fetch' downloads it."
+        kind = Problem if hint else Lacks
+        return kind(what=f"{path} is missing.{hint}", fix=fix)
     if path.stat().st_size == 0:
         return Problem(what=f"{path} is empty.", fix="The download failed. Get it again.")
     machine = machine_of(path, target.machine)
@@ -116,16 +109,12 @@ def _refused(target: Target, path: Path) -> Problem | None:
             what=f"{path} contains programs for {machine}; {target.id} needs {target.machine}.",
             fix=f"Get the file for {target.machine}.",
         )
+    if not simulated and is_stand_in(path):
+        return Problem(
+            what=f"{path} is a stand-in made by the simulator, so the image would be simulated.",
+            fix="Put Huawei's file there, or build the image with --simulate.",
+        )
     return None
-
-
-def _simulated(path: Path) -> Problem | None:
-    if not is_stand_in(path):
-        return None
-    return Problem(
-        what=f"{path} is a stand-in made by the simulator, so the image would be simulated.",
-        fix="Put Huawei's file there, or build the image with --simulate.",
-    )
 
 
 def is_stand_in(path: Path) -> bool:
@@ -149,67 +138,50 @@ def advice(target: Target, folder: Path, *, simulated: bool) -> Problem:
             f" public release is {target.cann.nearest_public}."
         )
     if not simulated and target.chip in SIMULATED_CHIPS:
-        fix += " " + _simulation(target, folder)
+        if missing := [*missing_files(target, folder, simulate=True)]:
+            count = len(missing)
+            fix += f" A simulated image (--simulate) needs {count} of them too: "
+            fix += f"{some_of(missing, count)}."
+        else:
+            fix += " To try the image without these files, on the software device, add --simulate."
     return Problem(what=f"{target.id} cannot be built.", fix=fix)
 
 
-def _simulation(target: Target, folder: Path) -> str:
-    """Whether the image can be simulated with what is in ``folder``, or what that needs too."""
-    if missing := [*missing_files(target, folder, simulate=True)]:
-        listed = some_of(missing, len(missing))
-        return f"A simulated image (--simulate) needs {len(missing)} of them too: {listed}."
-    return "To try the image without these files, on the software device, add --simulate."
-
-
 def machine_of(path: Path, expected: str = "") -> str:
-    """The architecture of the ELF files in ``path``; empty if none is found.
+    """The architecture of the ELF files in ``path``; empty if it has none.
 
     A package may contain programs for several architectures, for example for the CPUs of a device.
     The result is ``expected`` if any program is for it, else the architecture of the first one.
     ``path`` may be a wheel, a tar archive, or a self-extracting shell archive that ends in one.
     """
-    with path.open("rb") as stream:
-        try:
-            if zipfile.is_zipfile(stream):
-                return _machine(_zip_heads(stream), expected)
-            stream.seek(_payload_offset(stream))
-            return _machine(_tar_heads(stream), expected)
-        except _DAMAGED:
-            return ""
-
-
-def _machine(heads: Iterator[bytes], expected: str) -> str:
     first = ""
-    for head in heads:
-        if head[:4] != b"\x7fELF" or len(head) < 20:
-            continue
-        # Other machines are the NPU's, whose programs are in the packages, too.
-        machine = _MACHINES.get(struct.unpack_from("<H", head, 18)[0], "")
-        if machine and machine == expected:
-            return machine
-        first = first or machine
-    return first
+    with path.open("rb") as stream, suppress(*_DAMAGED):
+        for head in _heads(stream):
+            if head[:4] == b"\x7fELF" and len(head) == _HEAD:
+                # Other machines are the NPU's, whose programs are in the packages, too.
+                machine = _MACHINES.get(struct.unpack_from("<H", head, 18)[0], "")
+                if machine and machine == expected:
+                    return machine
+                first = first or machine
+        return first
+    return ""
 
 
-def _zip_heads(stream: IO[bytes]) -> Iterator[bytes]:
-    with zipfile.ZipFile(stream) as archive:
-        for name in archive.namelist()[:_LOOK_AT]:
-            with archive.open(name) as member:
-                yield member.read(20)
-
-
-def _tar_heads(stream: IO[bytes]) -> Iterator[bytes]:
-    with tarfile.open(fileobj=stream, mode="r|*") as archive:
-        for _, member in zip(range(_LOOK_AT), archive, strict=False):
-            if member.isfile() and (content := archive.extractfile(member)):
-                yield content.read(20)
-
-
-def _payload_offset(stream: IO[bytes]) -> int:
-    """The offset of the compressed payload in a shell archive; 0 for a plain archive."""
+def _heads(stream: IO[bytes]) -> Iterator[bytes]:
+    """The first bytes of the files in an archive."""
+    if zipfile.is_zipfile(stream):
+        with zipfile.ZipFile(stream) as archive:
+            for name in archive.namelist()[:_LOOK_AT]:
+                with archive.open(name) as member:
+                    yield member.read(_HEAD)
+        return
     stream.seek(0)
     head = stream.read(1 << 20)
-    if not head.startswith(b"#!"):
-        return 0
     starts = [head.find(magic) for magic in (b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"BZh9")]
-    return min((start for start in starts if start > 0), default=0)
+    # The compressed payload of a shell archive.
+    is_script = head.startswith(b"#!")
+    stream.seek(min((start for start in starts if is_script and start > 0), default=0))
+    with tarfile.open(fileobj=stream, mode="r|*") as archive:
+        for _, info in zip(range(_LOOK_AT), archive, strict=False):
+            if info.isfile() and (content := archive.extractfile(info)):
+                yield content.read(_HEAD)

@@ -19,10 +19,10 @@ from cannery.common.package_index import package_index
 from cannery.common.process import workers
 from cannery.fetch.artifacts import advice, check_artifacts
 from cannery.fetch.fetcher import Fetched, Fetcher, Terms
-from cannery.fetch.http import Client, Timeouts
+from cannery.fetch.http import Client
 from cannery.fetch.needs import CANN, Lacks, Need, needed_files, real_needs
 from cannery.fetch.store import Store, store_folder
-from cannery.fetch.transfer import Screen, screen
+from cannery.fetch.transfer import progress_bars
 from cannery.matrix.project import Project
 from cannery.matrix.settings import Settings
 from cannery.matrix.text import has_place, with_sha256
@@ -219,8 +219,15 @@ def fetch_files(
     fetched: list[Fetched] = []
     failed: dict[str, CanneryError] = {}
     stop = Event()
-    with screen() as bars:
-        fetcher = _fetcher(sources, transfer, ca, bars, stop)
+    with progress_bars() as bars:
+        fetcher = Fetcher(
+            store=sources.store,
+            client=Client(package_index(ca, "").ca),
+            terms=sources.terms(transfer),
+            servers=sources.settings.sources.servers,
+            bars=bars,
+            stop=stop,
+        )
 
         def one(file: File) -> None:
             try:
@@ -243,19 +250,6 @@ def fetch_files(
         with project.editing():
             _write_hashes(project, first)
     return fetched, failed
-
-
-def _fetcher(
-    sources: Sources, transfer: TransferOptions, ca: Path | None, bars: Screen, stop: Event
-) -> Fetcher:
-    return Fetcher(
-        store=sources.store,
-        client=Client(package_index(ca, "").ca, Timeouts()),
-        terms=sources.terms(transfer),
-        servers=sources.settings.sources.servers,
-        screen=bars,
-        stop=stop,
-    )
 
 
 def _require_place(project: Project, file: File) -> None:

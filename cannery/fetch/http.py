@@ -18,20 +18,18 @@ from cannery.common.bases import Address
 from cannery.common.errors import EngineError, MatrixError, Problem
 from cannery.common.http import (
     AGAIN,
-    LONGEST,
     UNKNOWN_ISSUER,
     RefusedError,
     Session,
     causes,
     certificate_error,
-    in_time,
+    read_bounded,
     retry_after,
     root_cause,
     tls_context,
 )
 from cannery.common.yaml_limits import MAX_BYTES, read_limited
 
-_CHUNK = 1 << 16
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 _UNMET = re.compile(r"bytes \*/([0-9]{1,18})")
 _REFUSALS = {
@@ -64,14 +62,6 @@ class TransferError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Timeouts:
-    """Seconds to connect, and without a byte."""
-
-    connect: float = 10.0
-    read: float = 30.0
-
-
-@dataclass(frozen=True, kw_only=True)
 class Answer:
     """The answer to a request for the bytes of a file from ``offset`` on.
 
@@ -98,9 +88,12 @@ class Answer:
 
 
 class Client:
-    """Asks servers for files. It uses the proxies of the environment; ``ca`` is trusted, too."""
+    """Asks servers for files. It uses the proxies of the environment; ``ca`` is trusted, too.
 
-    def __init__(self, ca: Path | None, timeouts: Timeouts) -> None:
+    ``timeouts`` are seconds to connect, and without a byte.
+    """
+
+    def __init__(self, ca: Path | None, timeouts: tuple[float, float] = (10.0, 30.0)) -> None:
         self._context = tls_context([ca] if ca else [])
         self._timeouts = timeouts
         self._open: set[requests.Response] = set()
@@ -121,10 +114,7 @@ class Client:
         with Session(self._context) as session:
             with _explained(address.url):
                 response = session.get(
-                    address.url,
-                    headers=headers,
-                    stream=True,
-                    timeout=(self._timeouts.connect, self._timeouts.read),
+                    address.url, headers=headers, stream=True, timeout=self._timeouts
                 )
             self._open.add(response)
             try:
@@ -132,24 +122,6 @@ class Client:
                     yield _judged(response, offset)
             finally:
                 self._open.discard(response)
-
-    def small(self, address: Address, most: int) -> bytes:
-        """The content of a file of at most ``most`` bytes.
-
-        Raises:
-            TransferError: the server does not send it, sends more, or takes too long.
-        """
-        content = bytearray()
-        with (
-            self.get(address) as answer,
-            _explained(address.url),
-            in_time(answer.response, LONGEST),
-        ):
-            for chunk in answer.chunks(_CHUNK):
-                content += chunk
-                if len(content) > most:
-                    raise TransferError(f"it sends more than {most:,} bytes", final=True)
-        return bytes(content)
 
 
 @contextmanager
@@ -178,39 +150,33 @@ def _explained(url: str) -> Iterator[None]:
 
 
 def _judged(response: requests.Response, offset: int) -> Answer:
-    status = response.status_code
+    status, total = response.status_code, 0
     if status in AGAIN:
         raise TransferError(f"it answers {status}", after=retry_after(response))
     if status == requests.codes.requested_range_not_satisfiable:
         whole = _UNMET.fullmatch(response.headers.get("Content-Range", ""))
-        if whole and offset and int(whole[1]) == offset:
-            return _answer(response, offset, offset)
-        raise TransferError("it does not have the rest of the file", again_from_start=True)
-    if status not in (200, 206):
+        if not (whole and offset and int(whole[1]) == offset):
+            raise TransferError("it does not have the rest of the file", again_from_start=True)
+        total = offset
+    elif status not in (200, 206):
         why = _REFUSALS.get(status, "it does not send the file")
         raise TransferError(f"{why} ({status})", final=True)
-    if "html" in response.headers.get("Content-Type", "").lower():
+    elif "html" in response.headers.get("Content-Type", "").lower():
         raise TransferError("it sends a web page, perhaps to log in, and not the file", final=True)
-    if status == requests.codes.ok:
-        return _answer(response, 0, _length(response))
-    part = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
-    if not part or int(part[1]) != offset or int(part[2]) + 1 != int(part[3]):
-        raise TransferError("it sends another range than was asked for", again_from_start=True)
-    return _answer(response, offset, int(part[3]))
-
-
-def _answer(response: requests.Response, offset: int, total: int) -> Answer:
-    validator = response.headers.get("ETag", "")
-    if validator.startswith("W/"):
-        validator = ""
+    elif status == requests.codes.ok:
+        offset, length = 0, response.headers.get("Content-Length", "")
+        total = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else 0
+    else:
+        part = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        if not part or int(part[1]) != offset or int(part[2]) + 1 != int(part[3]):
+            why = "it sends another range than was asked for"
+            raise TransferError(why, again_from_start=True)
+        total = int(part[3])
+    tag = response.headers.get("ETag", "")
+    validator = "" if tag.startswith("W/") else tag
     return Answer(
         offset=offset, total=total, validator=validator, url=response.url, response=response
     )
-
-
-def _length(response: requests.Response) -> int:
-    text = response.headers.get("Content-Length", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
 def read_page(place: str, ca: Path | None) -> str:
@@ -219,10 +185,11 @@ def read_page(place: str, ca: Path | None) -> str:
         return read_limited(Path(place), place)
     fix = "Save the page as a file, and name that instead."
     try:
-        content = Client(ca, Timeouts()).small(Address(url=place), MAX_BYTES)
+        with Client(ca).get(Address(url=place)) as answer, _explained(place):
+            read_bounded(answer.response, MAX_BYTES)
     except TransferError as error:
         raise EngineError(Problem(what=f"{place} cannot be read: {error}.", fix=fix)) from error
     try:
-        return content.decode("utf-8")
+        return answer.response.content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise MatrixError(Problem(what=f"{place} is no text in UTF-8.", fix=fix)) from error

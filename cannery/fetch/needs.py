@@ -23,22 +23,16 @@ def cann_files(target: Target) -> dict[str, File]:
     return {name: file for name, file in target.artifacts.items() if name in CANN}
 
 
-def artifacts_of(target: Target) -> dict[str, File]:
-    """The artifacts of ``target``, without CANN's if a build takes CANN from an image."""
-    left_out = CANN if target.vendor_image else ()
-    return {name: file for name, file in target.artifacts.items() if name not in left_out}
-
-
 def needed_files(target: Target, *, simulate: bool, with_cann: bool = False) -> dict[str, File]:
     """Component to vendor file, for all files that a build needs, less simulated ones.
 
     ``with_cann`` says that those of CANN are not simulated although the device is.
     """
-    artifacts = artifacts_of(target)
-    if not simulate:
-        return artifacts
-    real = {*target.real_artifacts, *(CANN if with_cann else ())}
-    return {name: file for name, file in artifacts.items() if name in real}
+    real = {*target.real_artifacts, *(CANN if with_cann else ())} if simulate else target.artifacts
+    # A build may take CANN from an image.
+    left_out = CANN if target.vendor_image else ()
+    artifacts = target.artifacts.items()
+    return {name: file for name, file in artifacts if name in real and name not in left_out}
 
 
 def files_of_build(target: Target, *, simulate: bool, with_cann: bool = False) -> dict[str, File]:
@@ -49,25 +43,19 @@ def files_of_build(target: Target, *, simulate: bool, with_cann: bool = False) -
     needed = needed_files(target, simulate=simulate, with_cann=with_cann)
     return {
         name: file if name in needed else replace(file, sha256="")
-        for name, file in artifacts_of(target).items()
-    }
-
-
-def needed_origins(target: Target, *, simulate: bool, with_cann: bool = False) -> dict[str, str]:
-    """Name to origin of the ``needed_files``; the origin says so if the file can be fetched."""
-    needed = needed_files(target, simulate=simulate, with_cann=with_cann).values()
-    return {
-        file.name: file.origin + ("; can be fetched" if file.is_downloadable else "")
-        for file in needed
+        for name, file in needed_files(target, simulate=False).items()
     }
 
 
 def missing_files(
     target: Target, folder: Path, *, simulate: bool, with_cann: bool = False
 ) -> dict[str, str]:
-    """Those of the ``needed_origins`` whose files ``folder`` does not have."""
-    needed = needed_origins(target, simulate=simulate, with_cann=with_cann)
-    return {name: origin for name, origin in needed.items() if not (folder / name).is_file()}
+    """Name to origin of the ``needed_files`` that ``folder`` does not have."""
+    return {
+        file.name: file.origin + ("; can be fetched" if file.is_downloadable else "")
+        for file in needed_files(target, simulate=simulate, with_cann=with_cann).values()
+        if not (folder / file.name).is_file()
+    }
 
 
 class Missing:
@@ -77,9 +65,7 @@ class Missing:
     """
 
     def __init__(self, files: Iterable[Mapping[str, str]]) -> None:
-        self._origins: dict[str, str] = {}
-        for each in files:
-            self._origins |= each
+        self._origins = {name: origin for each in files for name, origin in each.items()}
         self._numbers = {name: number for number, name in enumerate(self._origins, 1)}
 
     def needs(self, names: Iterable[str]) -> str:
@@ -156,18 +142,14 @@ def real_needs(
 
     ``stored`` says whether a file was fetched before, and ``served`` whether a server may have it.
     """
-    files = {
-        file.name: file
-        for target in targets
-        for file in needed_files(target, simulate=False).values()
-    }
-
-    def supply(file: File) -> Supply:
-        if (folder and (folder / file.name).is_file()) or stored(file):
-            return Supply.HERE
-        return supply_of(file) if served(file) else Supply.BY_HAND
-
-    return {name: Need(file=file, supply=supply(file)) for name, file in files.items()}
+    needs = {}
+    for target in targets:
+        for file in needed_files(target, simulate=False).values():
+            supply = supply_of(file) if served(file) else Supply.BY_HAND
+            if (folder and (folder / file.name).is_file()) or stored(file):
+                supply = Supply.HERE
+            needs[file.name] = Need(file=file, supply=supply)
+    return needs
 
 
 def supply_of(file: File) -> Supply:
@@ -177,9 +159,9 @@ def supply_of(file: File) -> Supply:
 
 def download_options(needs: Iterable[Need]) -> str:
     """The options with which a build downloads the files, with a space before each."""
-    fetched = [each for each in needs if each.supply in (Supply.DOWNLOAD, Supply.FIRST_USE)]
-    options = " --accept-eula NAME" if any(each.file.eula for each in fetched) else ""
-    first = any(each.supply is Supply.FIRST_USE for each in fetched)
+    downloads = [need for need in needs if need.supply in (Supply.DOWNLOAD, Supply.FIRST_USE)]
+    options = " --accept-eula NAME" if any(need.file.eula for need in downloads) else ""
+    first = any(need.supply is Supply.FIRST_USE for need in downloads)
     return options + " --trust-first-use" * first
 
 
@@ -189,51 +171,50 @@ def screen(needs: Iterable[Need], folder: Path, command: str, listed: Collection
     ``command`` is what to run then, without the options for downloads. ``listed`` are the names
     of files that the reader sees elsewhere; if these are all, the screen names none.
     """
-    missing = [each for each in needs if each.supply is not Supply.HERE]
+    missing = [need for need in needs if need.supply is not Supply.HERE]
     if not missing:
         return ""
-    with_files = not {each.file.name for each in missing} <= {*listed}
-    first = [each for each in missing if each.supply is Supply.FIRST_USE]
-    by_hand = [each for each in missing if each.supply is Supply.BY_HAND]
-    licences = {each.file.eula: None for each in missing if each.file.eula and each not in by_hand}
-    facts = [("from", each) for each in {need.file.origin: None for need in missing} if with_files]
-    facts += [("licence", f"{each} (read it; NAME is who accepts it)") for each in licences]
-    if first:
-        what = f"of {counted(len(first), 'file')} nobody publishes it: --trust-first-use writes"
+    lines, facts = [], []
+    if not {need.file.name for need in missing} <= {*listed}:
+        rows = [("file", "size", "sha256", "how")]
+        for need in missing[:_LISTED]:
+            file, supply = need.file, str(need.supply)
+            size = size_text(file.size) if file.size else _UNKNOWN
+            rows.append((file.name, size, "known" if file.has_hash else _UNKNOWN, supply))
+        lines = ["", *columns(rows)]
+        if (more := len(missing) - _LISTED) > 0:
+            lines.append(f"and {more:,} more: 'build.py list --format json' has all")
+        facts = [("from", origin) for origin in dict.fromkeys(need.file.origin for need in missing)]
+    by_hand = [need for need in missing if need.supply is Supply.BY_HAND]
+    licences = dict.fromkeys(need.file.eula for need in missing if need not in by_hand)
+    facts += [("licence", f"{url} (read it; NAME is who accepts it)") for url in licences if url]
+    if first := sum(need.supply is Supply.FIRST_USE for need in missing):
+        what = f"of {counted(first, 'file')} nobody publishes it: --trust-first-use writes"
         facts.append(("sha256", f"{what} that of the first download into cannery/data, for review"))
     if by_hand:
         facts.append(("by hand", f"put {counted(len(by_hand), 'file')} into {folder} yourself"))
-    options = download_options(missing)
-    facts += [("disk", _DISK), ("time", _TIME), ("command", command + options)]
+    facts += [("disk", _DISK), ("time", _TIME), ("command", command + download_options(missing))]
     head = f"{counted(len(missing), 'file')} missing for a real build:"
-    lines = [*(_table(missing) if with_files else []), "", *columns(facts)]
-    return "\n".join([head, *(f"  {line}".rstrip() for line in lines)])
-
-
-def _table(missing: Sequence[Need]) -> list[str]:
-    rows = [("file", "size", "sha256", "how")]
-    for each in missing[:_LISTED]:
-        file = each.file
-        size = size_text(file.size) if file.size else _UNKNOWN
-        hashed = "known" if file.has_hash else _UNKNOWN
-        rows.append((file.name, size, hashed, str(each.supply)))
-    lines = ["", *columns(rows)]
-    if (more := len(missing) - _LISTED) > 0:
-        lines.append(f"and {more:,} more: 'build.py list --format json' has all")
-    return lines
+    return "\n".join([head, *(f"  {line}".rstrip() for line in (*lines, "", *columns(facts)))])
 
 
 def summary(needs: Sequence[Sequence[Need]]) -> list[str]:
     """How many targets need which kind of step; ``needs`` has those of each target."""
-    hardest = (Supply.BY_HAND, Supply.FIRST_USE, Supply.DOWNLOAD, Supply.HERE)
-    found = [next(s for s in hardest if any(n.supply is s for n in own)) for own in needs if own]
-    said = {
+    texts = {
         Supply.HERE: "all files are in the folder of --artifacts",
         Supply.DOWNLOAD: "--accept-eula NAME downloads all files",
         Supply.FIRST_USE: "--accept-eula NAME --trust-first-use downloads all files, some of which "
         "have no published hash",
         Supply.BY_HAND: "some files are on no known server",
     }
+    order = [*texts]
+    hardest = [
+        max((need.supply for need in of_target), key=order.index)
+        for of_target in needs
+        if of_target
+    ]
     return [
-        f"  {counted(found.count(each), 'target')}: {said[each]}" for each in said if each in found
+        f"  {counted(hardest.count(supply), 'target')}: {text}"
+        for supply, text in texts.items()
+        if supply in hardest
     ]

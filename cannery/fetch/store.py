@@ -7,32 +7,32 @@ A file appears under its final name after its sha256 has been verified, and neve
     records/abcd....json name, address and licence of each
     opened/abcd....json  what was in the zip with this sha256
     partial/KEY          unfinished downloads, with KEY.json on how to go on, and KEY.lock
-    contexts/            folders of links to files, as build contexts, with NAME.lock of each
+    contexts/            folders of links to files, as build contexts, and locks of their users
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cannery.common.bases import File
 from cannery.common.errors import FileError, file_error
-from cannery.common.files import exclusive, put_files, read_text, sha256_of, try_lock, write_files
+from cannery.common.files import exclusive, file_lock, put_files, read_text, sha256_of, write_files
 
-_POLL = 0.1
-"""Seconds between two looks whether another process has ended its fetch."""
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 _DAY = 86_400
 
-_in_use: dict[Path, int] = {}
-"""The open locks of the folders that this process has exposed; the kernel closes them."""
+_in_use: dict[Path, FileLock] = {}
+"""The locks of the folders that this process has exposed, which it holds until it ends."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,16 +121,9 @@ class Store:
         """The unfinished download of ``key``."""
         return self.root / "partial" / key
 
-    @contextmanager
-    def locked(self, key: str, waiting: Callable[[], None]) -> Iterator[None]:
+    def locked(self, key: str, waiting: Callable[[], None]) -> AbstractContextManager[None]:
         """Keep other fetches of ``key`` out; ``waiting`` is called while one of them goes on."""
-
-        def wait() -> None:
-            waiting()
-            time.sleep(_POLL)
-
-        with exclusive(self.root / "partial" / f"{key}.lock", wait):
-            yield
+        return exclusive(self.root / "partial" / f"{key}.lock", waiting)
 
     def admit(self, partial: Path, sha256: str, record: Origin) -> Path:
         """Move ``partial``, whose sha256 was verified, under its final name."""
@@ -138,14 +131,15 @@ class Store:
         try:
             _write(self._record(sha256), asdict(record))
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(partial, os.O_RDONLY)
+            with partial.open("rb") as stream:
+                os.fsync(stream.fileno())
+                os.fchmod(stream.fileno(), 0o444)
+            os.replace(partial, path)
+            handle = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
             try:
                 os.fsync(handle)
-                os.fchmod(handle, 0o444)
             finally:
                 os.close(handle)
-            os.replace(partial, path)
-            _sync_folder(path.parent)
             notes_of(partial).unlink(missing_ok=True)
         except OSError as error:
             raise file_error("write", path, error) from error
@@ -169,32 +163,26 @@ class Store:
         Raises:
             FileError: the store cannot be read.
         """
+        files = []
         try:
-            found = [self._stored(path) for path in self.root.glob("sha256/??/*")]
+            for path in self.root.glob("sha256/??/*"):
+                record, size = self._record(path.name), path.stat().st_size
+                used = (record if record.exists() else path).stat().st_mtime
+                days, origin = max(0.0, (time.time() - used) / _DAY), self.record(path.name)
+                files.append(
+                    Stored(sha256=path.name, path=path, size=size, days=days, record=origin)
+                )
         except OSError as error:
             raise file_error("read", self.root, error) from error
-        return sorted(
-            found, key=lambda each: (each.record.name if each.record else "", each.sha256)
-        )
-
-    def _stored(self, path: Path) -> Stored:
-        record, stat = self._record(path.name), path.stat()
-        used = (record if record.exists() else path).stat().st_mtime
-        return Stored(
-            sha256=path.name,
-            path=path,
-            size=stat.st_size,
-            days=max(0.0, (time.time() - used) / _DAY),
-            record=self.record(path.name),
-        )
+        return sorted(files, key=lambda file: (file.record.name if file.record else "", file.path))
 
     def prune(self, days: float) -> list[Stored]:
         """Remove files and unfinished downloads that nobody used for ``days``; return the files."""
-        gone = [each for each in self.files() if each.days >= days]
+        gone = [file for file in self.files() if file.days >= days]
         try:
-            for each in gone:
-                each.path.unlink(missing_ok=True)
-                self._record(each.sha256).unlink(missing_ok=True)
+            for file in gone:
+                file.path.unlink(missing_ok=True)
+                self._record(file.sha256).unlink(missing_ok=True)
             self._prune_contexts()
             self._prune_partial(days)
         except OSError as error:
@@ -203,21 +191,27 @@ class Store:
 
     def _prune_contexts(self) -> None:
         """Remove the folders that no build uses: their links keep the space of removed files."""
-        for folder in [path for path in self.root.glob("contexts/*") if path.is_dir()]:
-            handle = os.open(_lock_of(folder), os.O_RDWR | os.O_CREAT, 0o644)
-            try:
-                if try_lock(handle):
+        from filelock import Timeout
+
+        contexts = self.root / "contexts"
+        with exclusive(contexts / "lock"):
+            for folder in [path for path in contexts.iterdir() if path.is_dir()]:
+                users = [*contexts.glob(f"{folder.name}.*.lock")]
+                with suppress(Timeout), ExitStack() as locks:
+                    for path in users:
+                        locks.enter_context(file_lock(path))
                     shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(handle)
+                    for path in users:
+                        path.unlink()
 
     def _prune_partial(self, days: float) -> None:
+        from filelock import Timeout
+
         for lock in self.root.glob("partial/*.lock"):
-            with lock.open("rb") as stream:
-                files = [*lock.parent.glob(f"{lock.stem}*")]
-                age = time.time() - max(each.stat().st_mtime for each in files)
+            files = [*lock.parent.glob(f"{lock.stem}*")]
+            if time.time() - max(path.stat().st_mtime for path in files) >= days * _DAY:
                 # The lock itself stays: another process may have opened it already.
-                if age >= days * _DAY and try_lock(stream.fileno()):
+                with suppress(Timeout), file_lock(lock):
                     for path in files:
                         if path != lock:
                             path.unlink(missing_ok=True)
@@ -228,27 +222,13 @@ class Store:
         It stays at least until this process ends.
         """
         folder = self.root / "contexts" / name
-        _use(folder)
-        put_files(files, folder)
+        path = folder.with_name(f"{name}.{os.getpid()}.lock")
+        with exclusive(folder.with_name("lock")):
+            if path not in _in_use:
+                _in_use[path] = file_lock(path)
+                _in_use[path].acquire()
+            put_files(files, folder)
         return folder
-
-
-def _use(folder: Path) -> None:
-    """Keep ``prune`` from removing ``folder`` until this process ends; several may use it."""
-    lock = _lock_of(folder)
-    if lock in _in_use:
-        return
-    try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
-        fcntl.flock(handle, fcntl.LOCK_SH)
-    except OSError as error:
-        raise file_error("write", lock, error) from error
-    _in_use[lock] = handle
-
-
-def _lock_of(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}.lock")
 
 
 def _write(path: Path, content: Mapping[str, object]) -> None:
@@ -264,11 +244,3 @@ def _write(path: Path, content: Mapping[str, object]) -> None:
 def notes_of(partial: Path) -> Path:
     """The file on how to go on with the unfinished download ``partial``."""
     return partial.with_name(f"{partial.name}.json")
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

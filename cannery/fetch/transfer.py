@@ -13,7 +13,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -78,8 +78,12 @@ class Transfer:
                 if error.again_from_start:
                     self.discard()
                 pause = tries.pause(asked=error.after, progress=self._there > before)
+                if error.after > LONGEST_WAIT:
+                    why = f"{error}, and asks to wait for {error.after:.0f} s"
+                    raise TransferError(why, final=True) from error
                 if error.final or pause is None:
-                    raise _given_up(error, tries.count) from error
+                    times = f", {tries.count} times" if tries.count > 1 else ""
+                    raise TransferError(f"{error}{times}", final=True) from error
             except OSError as error:
                 raise disk_error(self.partial, error) from error
             if self.stop.wait(pause):
@@ -104,8 +108,10 @@ class Transfer:
             if not answer.offset:
                 self.discard()
             self.is_mixed = self.is_mixed or answer.offset > 0
-            self._note(address, answer)
-            self._require_space(answer)
+            text = json.dumps({"url": address.url, "validator": answer.validator})
+            write_files({notes_of(self.partial): text + "\n"})
+            if answer.total - answer.offset > shutil.disk_usage(self.partial.parent).free:
+                raise OSError(errno.ENOSPC, "no space left on device")
             if answer.offset < (answer.total or _MOST):
                 self._write(answer)
 
@@ -120,10 +126,6 @@ class Transfer:
             self.discard()
         return self._there, validator if same else ""
 
-    def _note(self, address: Address, answer: Answer) -> None:
-        text = json.dumps({"url": address.url, "validator": answer.validator})
-        write_files({notes_of(self.partial): text + "\n"})
-
     def _require_size(self, answer: Answer) -> None:
         if self.size and answer.total and answer.total != self.size:
             why = f"its file has {answer.total:,} bytes, but {self.size:,} were published"
@@ -133,11 +135,6 @@ class Transfer:
             raise TransferError("it does not say how long the file is", final=True)
         if answer.total > _MOST:
             raise TransferError(f"its file has {answer.total:,} bytes", final=True)
-
-    def _require_space(self, answer: Answer) -> None:
-        free = shutil.disk_usage(self.partial.parent).free
-        if answer.total - answer.offset > free:
-            raise OSError(errno.ENOSPC, "no space left on device")
 
     def _write(self, answer: Answer) -> None:
         there, begun, first = answer.offset, time.monotonic(), answer.offset
@@ -164,12 +161,6 @@ class Transfer:
             raise TransferError(f"it sends {there:,} of {answer.total:,} bytes")
 
 
-def _given_up(error: TransferError, tries: int) -> TransferError:
-    if error.after > LONGEST_WAIT:
-        return TransferError(f"{error}, and asks to wait for {error.after:.0f} s", final=True)
-    return TransferError(f"{error}" + (f", {tries} times" if tries > 1 else ""), final=True)
-
-
 def disk_error(path: Path, error: OSError) -> FileError:
     """The error for an ``OSError`` met while ``path`` was written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -179,38 +170,12 @@ def disk_error(path: Path, error: OSError) -> FileError:
     return file_error("write", path, error)
 
 
-Bar = Callable[[int, int], None]
-"""Is told how many bytes are there, and how many there will be (0 if that is not known)."""
-
-
-class Screen:
-    """Makes a bar for each file; without ``progress`` nothing is shown while a file arrives."""
-
-    def __init__(self, progress: Progress | None = None) -> None:
-        self._progress = progress
-
-    @contextmanager
-    def bar(self, name: str) -> Iterator[Bar]:
-        """A bar for the file ``name``, which goes away with the block."""
-        if self._progress is None:
-            yield lambda _there, _total: None
-            return
-        progress = self._progress
-        task = progress.add_task(name, total=None)
-        try:
-            yield lambda there, total: progress.update(task, completed=there, total=total or None)
-        finally:
-            progress.remove_task(task)
-
-
 @contextmanager
-def screen() -> Iterator[Screen]:
-    """The bars of several files, while the block runs; what is said meanwhile goes above them."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") in (None, "", "dumb"):
-        yield Screen()
-        return
+def progress_bars() -> Iterator[Progress]:
+    """The bars of several files, shown on a terminal only; other output goes above them."""
+    is_shown = sys.stderr.isatty() and os.environ.get("TERM") not in (None, "", "dumb")
     terminal = Console(stderr=True, highlight=False)
-    shown = progress.Progress(
+    bars = Progress(
         progress.TextColumn("{task.description}", markup=False),
         progress.BarColumn(bar_width=20),
         progress.DownloadColumn(binary_units=False),
@@ -220,10 +185,11 @@ def screen() -> Iterator[Screen]:
         redirect_stdout=False,
         redirect_stderr=False,
         transient=True,
+        disable=not is_shown,
     )
 
     def write(text: str) -> None:
         terminal.print(text, end="", markup=False, soft_wrap=True)
 
-    with shown, console.written_by(write):
-        yield Screen(shown)
+    with bars, console.written_by(write) if is_shown else nullcontext():
+        yield bars

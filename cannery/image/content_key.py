@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The content key of an image, a hash of everything that it is built from.
+"""The content key of an image, a hash of all that it is built from, and the labels of its origin.
 
-Part of it are the files that a Dockerfile names of the build context that all of them share:
-programs of the build, and the guard.
+Part of the key are the files that a Dockerfile names of the build context that all of them share:
+programs of the build, and the guard. The labels are those of the OCI image specification,
+annotations.md.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Self
 
-from cannery.common.bases import Base, File
+from cannery.common.bases import Base, File, FoundBase, Origin
 from cannery.common.errors import file_error
 from cannery.common.model import Target
+from cannery.common.outside import parse_json
 from cannery.fetch.needs import needed_files
 from cannery.matrix.project import Project
 
@@ -210,3 +212,65 @@ def _digest(text: str) -> str:
 def short_key(key: str) -> str:
     """The first digits of the content key ``key``, which is ``sha256:`` and 64 digits."""
     return key.removeprefix("sha256:")[:KEY_DIGITS]
+
+
+_PREFIX = "org.opencontainers.image"
+
+BASES = "io.cannery.bases"
+"""The label that says which images were used for the bases, by build argument."""
+
+_USER = re.compile(r"://[^/?#]*@")
+
+
+def origin_labels(*, key: str, commit: str, origin: str, created: str) -> dict[str, str]:
+    """The labels of an image that is built now.
+
+    ``created`` is a time as in ``2026-11-21T12:00:00Z``. ``commit`` and ``origin``, a git URL, are
+    empty where the checkout has none. The version is the part of the content key ``key`` that the
+    image's tag has. There is no ``licenses``: no short expression is true of hundreds of packages,
+    whose licenses the bill of materials has.
+    """
+    labels = {"created": created, "version": short_key(key)}
+    if commit:
+        labels["revision"] = commit
+    if origin:
+        labels["source"] = source_uri(origin)
+    return {f"{_PREFIX}.{name}": value for name, value in labels.items()}
+
+
+def bases_labels(base: Base, used: Mapping[str, FoundBase]) -> dict[str, str]:
+    """The labels of an image of ``base`` on the bases ``used``, by build argument."""
+    identities = {name: [each.origin, each.identity] for name, each in used.items()}
+    image = used["BASE_IMAGE"]
+    name = image.reference
+    if image.origin is Origin.REGISTRY:
+        # Not that of a mirror, which has the same image.
+        name = base.image if base.is_pinned else f"{base.image}@{name.rpartition('@')[2]}"
+    return {
+        BASES: json.dumps(identities, separators=(",", ":"), sort_keys=True),
+        f"{_PREFIX}.base.name": name,
+    }
+
+
+def used_bases(labels: Mapping[str, str]) -> dict[str, tuple[Origin, str]]:
+    """Build argument to the origin and the identity of the base that an image was built on.
+
+    It is empty if the ``labels`` of the image do not say that.
+    """
+    try:
+        document = parse_json(labels.get(BASES, "{}"))
+        return {
+            str(name): (Origin(origin), str(identity))
+            for name, (origin, identity) in document.items()
+        }
+    except (ValueError, TypeError, AttributeError):
+        return {}
+
+
+def source_uri(address: str) -> str:
+    """A git URL as a URI, without a user name and a password."""
+    if "://" in address:
+        return _USER.sub("://", address, count=1)
+    # The form of ssh: git@host:path.
+    host, colon, path = address.rpartition("@")[2].partition(":")
+    return f"ssh://{host}/{path.lstrip('/')}" if colon else f"file://{address}"

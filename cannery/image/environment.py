@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 
 from cannery.common.bases import PythonSource
@@ -21,36 +22,33 @@ from cannery.common.model import Layout, Target
 
 _FILE = Path(__file__).with_name("cann_environment.json")
 
-_Values = dict[str, str | None]
-"""Release to the value that holds from it on; None: the script sets the variable no more."""
 
-
-def atb_variables(version: str) -> dict[str, str]:
+@cache
+def atb_variables(version: str) -> Mapping[str, str]:
     """Variable to value as the script of NNAL ``version`` has it, in its order.
 
     ``~`` and ``$ATB_HOME_PATH`` are left to the reader.
     """
-    known = CannVersion.parse(version)
-    selected = {name: _value(values, known) for name, values in _variables().items()}
-    return {name: value for name, value in selected.items() if value is not None}
-
-
-def _value(values: _Values, version: CannVersion) -> str | None:
-    """The value of the newest release that is not newer than ``version`` and has a row."""
-    before = max(version, _oldest())
-    reached = [each for each in values if CannVersion.parse(each) <= before]
-    return values[max(reached, key=CannVersion.parse)] if reached else None
-
-
-@cache
-def _variables() -> dict[str, _Values]:
-    table: dict[str, _Values] = json.loads(_FILE.read_text(encoding="utf-8"))["atb"]
-    return table
+    rows = _atb_rows()
+    oldest = min(first for values in rows.values() for first, _ in values)
+    release = max(CannVersion.parse(version), oldest)
+    variables: dict[str, str] = {}
+    for name, values in rows.items():
+        reached = [value for first, value in values if first <= release]
+        if reached and reached[-1] is not None:
+            variables[name] = reached[-1]
+    return variables
 
 
 @cache
-def _oldest() -> CannVersion:
-    return min(CannVersion.parse(each) for values in _variables().values() for each in values)
+def _atb_rows() -> Mapping[str, list[tuple[CannVersion, str | None]]]:
+    """Variable to the values that hold from a release on; None: it is not set any more."""
+    table: dict[str, dict[str, str | None]] = json.loads(_FILE.read_text(encoding="utf-8"))["atb"]
+    rows = {
+        name: [(CannVersion.parse(first), value) for first, value in values.items()]
+        for name, values in table.items()
+    }
+    return {name: sorted(values, key=itemgetter(0)) for name, values in rows.items()}
 
 
 ASCEND = "/usr/local/Ascend"
@@ -122,16 +120,6 @@ GUARD = "/usr/local/share/cannery/python"
 """The folder through which any Python loads the guard, such as that of a virtual environment."""
 
 
-def toolkit_home(target: Target) -> str:
-    """The folder that ASCEND_TOOLKIT_HOME names."""
-    return _home(target.cann.layout, target.cann.version)
-
-
-def _home(layout: Layout, version: str) -> str:
-    folder = f"cann-{version}" if layout is Layout.CANN else "ascend-toolkit/latest"
-    return f"{ASCEND}/{folder}"
-
-
 @dataclass(frozen=True, kw_only=True)
 class PythonPaths:
     """Where an image has its interpreter.
@@ -166,86 +154,78 @@ def python_paths(target: Target) -> PythonPaths:
     )
 
 
-def image_environment(target: Target) -> Mapping[str, str]:
-    """The variables of CANN in the image's ENV, in the order of the Dockerfile."""
-    return _environment(
-        target.cann.layout,
-        target.cann.version,
-        target.machine,
-        target.nnal.version if target.with_nnal else "",
-        target.cxx_abi,
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """The ENV of an image, with unquoted values.
+
+    ``steps`` are the instructions for CANN's variables: the toolkit's, then NNAL's, which puts its
+    folders before those that are there, as CANN's scripts do. ``cann`` has the variables after
+    both, ``all`` also the application's and those for constraints.
+    """
+
+    toolkit_home: str
+    """The folder that ASCEND_TOOLKIT_HOME names."""
+    steps: tuple[Mapping[str, str], ...]
+    cann: Mapping[str, str]
+    all: Mapping[str, str]
+
+
+def environment_of(target: Target) -> Environment:
+    """The ENV of the image of ``target``."""
+    toolkit = _toolkit(target.cann.layout, target.cann.version, target.machine)
+    steps: tuple[Mapping[str, str], ...] = (toolkit,)
+    cann = toolkit
+    if target.with_nnal:
+        atb = f"{ASCEND}/nnal/atb/latest/atb/cxx_abi_{target.cxx_abi}"
+        # ENV has one folder for the logs of every user, where the script has the user's home.
+        known = {"~": "/tmp", "$ATB_HOME_PATH": atb}  # noqa: S108
+        settings = atb_variables(target.nnal.version)
+        libraries = f"{atb}/lib:{atb}/examples:{atb}/tests/atbopstest"
+        nnal = {
+            "ATB_HOME_PATH": atb,
+            **{name: known.get(value, value) for name, value in settings.items()},
+            "PATH": f"{atb}/bin:$PATH",
+            "LD_LIBRARY_PATH": f"{libraries}:$LD_LIBRARY_PATH",
+        }
+        steps = (*steps, nnal)
+        cann = toolkit | {
+            name: value.replace(f"${name}", toolkit.get(name, "")) for name, value in nnal.items()
+        }
+    application = target.application.environment if target.application else {}
+    return Environment(
+        toolkit_home=toolkit["ASCEND_TOOLKIT_HOME"],
+        steps=steps,
+        cann=cann,
+        all={
+            **cann,
+            **CONSTRAINT_VARIABLES,
+            **{name: value.strip('"') for name, value in application.items()},
+        },
     )
 
 
 @cache
-def _environment(
-    layout: Layout, version: str, machine: str, nnal: str, abi: int
-) -> Mapping[str, str]:
-    """The variables for a toolkit and, unless it is empty, for the release ``nnal`` of NNAL.
-
-    ``abi`` is the C++ ABI of its libraries. Many targets have the same variables, and each is asked
-    for them several times.
-    """
-    home = _home(layout, version)
+def _toolkit(layout: Layout, version: str, machine: str) -> dict[str, str]:
+    folder = f"cann-{version}" if layout is Layout.CANN else "ascend-toolkit/latest"
+    home = f"{ASCEND}/{folder}"
     tbe = f"{home}/opp/built-in/op_impl/ai_core/tbe"
-    env = {
+    folders = _FOLDERS[layout]
+    has_aml = layout is Layout.CANN and CannVersion.parse(version) < _WITHOUT_AML
+    libraries = [
+        *(f"{home}/{folder}" for folder in folders.libraries),
+        f"{tbe}/op_tiling/lib/linux/{machine}",
+        *(f"{home}/{folder}" for folder in (_AML if has_aml else ())),
+        *DRIVER_LIBRARIES,
+    ]
+    cmake = ":".join(f"{home}/{folder}" for folder in folders.cmake)
+    return {
         "ASCEND_TOOLKIT_HOME": home,
         "ASCEND_HOME_PATH": home,
         "ASCEND_AICPU_PATH": home,
         "ASCEND_OPP_PATH": f"{home}/opp",
         "TOOLCHAIN_HOME": f"{home}/toolkit",
         "PYTHONPATH": f"{home}/python/site-packages:{tbe}:{GUARD}",
+        **({"CMAKE_PREFIX_PATH": cmake} if cmake else {}),
+        "PATH": ":".join([*(f"{home}/{folder}" for folder in folders.programs), *SYSTEM_PATH]),
+        "LD_LIBRARY_PATH": ":".join(libraries),
     }
-    folders = _FOLDERS[layout]
-    path = [*(f"{home}/{folder}" for folder in folders.programs), *SYSTEM_PATH]
-    libraries = [
-        *(f"{home}/{folder}" for folder in folders.libraries),
-        f"{tbe}/op_tiling/lib/linux/{machine}",
-        *(f"{home}/{folder}" for folder in _late_libraries(layout, version)),
-        *DRIVER_LIBRARIES,
-    ]
-    if folders.cmake:
-        env["CMAKE_PREFIX_PATH"] = ":".join(f"{home}/{folder}" for folder in folders.cmake)
-    if nnal:
-        atb = f"{ASCEND}/nnal/atb/latest/atb/cxx_abi_{abi}"
-        env |= {"ATB_HOME_PATH": atb} | _atb_settings(nnal, atb)
-        path.insert(0, f"{atb}/bin")
-        libraries = [f"{atb}/lib", f"{atb}/examples", f"{atb}/tests/atbopstest", *libraries]
-    return env | {"PATH": ":".join(path), "LD_LIBRARY_PATH": ":".join(libraries)}
-
-
-def environment_steps(target: Target) -> list[Mapping[str, str]]:
-    """``image_environment`` as the instructions ENV set it: the toolkit's, then NNAL's.
-
-    As CANN's scripts do, NNAL's puts its folders before those that are there.
-    """
-    release = target.cann
-    toolkit = _environment(release.layout, release.version, target.machine, "", 0)
-    if not target.with_nnal:
-        return [toolkit]
-    nnal = {
-        name: value.removesuffix(toolkit[name]) + f"${name}" if name in toolkit else value
-        for name, value in image_environment(target).items()
-        if value != toolkit.get(name)
-    }
-    return [toolkit, nnal]
-
-
-def _atb_settings(version: str, home: str) -> dict[str, str]:
-    """What NNAL's set_env.sh sets beside its home and search paths."""
-    # ENV has one folder for the logs of every user, where the script has the user's home.
-    known = {"~": "/tmp", "$ATB_HOME_PATH": home, "": '""'}  # noqa: S108
-    return {name: known.get(value, value) for name, value in atb_variables(version).items()}
-
-
-def _late_libraries(layout: Layout, version: str) -> tuple[str, ...]:
-    """What the release's set_env.sh has after the operators' folder, relative to the home."""
-    is_old = layout is Layout.ASCEND_TOOLKIT
-    return () if is_old or CannVersion.parse(version) >= _WITHOUT_AML else _AML
-
-
-def full_environment(target: Target) -> dict[str, str]:
-    """All variables of the image's ENV, also the application's, with unquoted values."""
-    application = target.application.environment if target.application else {}
-    every = {**image_environment(target), **CONSTRAINT_VARIABLES, **application}
-    return {name: value.strip('"') for name, value in every.items()}

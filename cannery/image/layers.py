@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,9 +20,8 @@ from cannery.common.errors import UsageError, did_you_mean
 from cannery.common.model import HCCL_TEST, TRITON_ASCEND, Flavour, Target
 from cannery.common.wheels import BuiltWheel
 from cannery.image.environment import PythonPaths
-from cannery.image.wheel_groups import WheelGroup
 from cannery.lock.lock_file import Lock, LockedWheel
-from cannery.lock.requirements import BUILT, sdists
+from cannery.lock.requirements import BUILT, Requirements
 
 _WEIGHTS = {
     "os": 30.0,
@@ -126,18 +126,86 @@ def _as_json(value: object) -> str:
     return value.requirement
 
 
-def layers_of(
-    target: Target,
-    lock: Lock,
-    groups: Sequence[WheelGroup],
-    paths: PythonPaths,
-    environment: Mapping[str, str],
-) -> tuple[Layer, ...]:
-    """The layers of ``target``, whose wheels ``lock`` holds, in the order of the Dockerfile.
+_OWN_LAYER: Mapping[str, frozenset[str]] = {
+    "torch": frozenset({"torch"}),
+    "torch_npu": frozenset({"torch-npu"}),
+    "deepspeed": frozenset({"deepspeed"}),
+    "ray": frozenset({"ray"}),
+    TRITON_ASCEND: frozenset({"triton-ascend"}),
+    "application": frozenset(
+        {
+            *("fonttools", "jieba", "matplotlib", "mindspore", "opencv-python-headless", "pandas"),
+            *("pillow", "pyarrow", "transformers"),
+        }
+    ),
+}
+"""Group to the wheels that have their own layer: the components themselves, and wheels of 20 MB or
+more that several applications need. Targets with different wheels still share these layers."""
 
-    ``groups`` are the wheels of each layer, and ``environment`` is the image's ENV.
+
+@dataclass(frozen=True, kw_only=True)
+class WheelGroup:
+    """The wheels of one layer: ``name`` is the layer's, ``group`` the requirement group's."""
+
+    name: str
+    group: str
+    wheels: tuple[LockedWheel, ...]
+
+
+def wheel_groups(requirements: Requirements, lock: Lock) -> tuple[WheelGroup, ...]:
+    """The wheels of each layer, in the order of the image.
+
+    A wheel that several groups need is in the first of them.
     """
-    make = _Layers(target, lock, paths)
+    children: dict[str, list[str]] = defaultdict(list)
+    roots: dict[str, list[str]] = defaultdict(list)
+    for wheel in lock.wheels:
+        for parent in wheel.parents:
+            children[parent].append(wheel.name)
+        for group in wheel.groups:
+            roots[group].append(wheel.name)
+    left = {**lock.by_name}
+    divided: list[WheelGroup] = []
+    for group in requirements.groups:
+        taken: dict[str, LockedWheel] = {}
+        waiting = [*roots.get(group, ())]
+        while waiting:
+            name = waiting.pop()
+            # What an earlier group has taken, it has taken with all that this needs.
+            if name in left:
+                taken[name] = left.pop(name)
+                waiting += children.get(name, ())
+        divided += _divided(group, [taken[name] for name in sorted(taken)])
+    return tuple(divided)
+
+
+def _divided(group: str, wheels: Sequence[LockedWheel]) -> Sequence[WheelGroup]:
+    """The layers of one group. The last one has the wheels that change with every lock.
+
+    That of triton-ascend is after its requirements: up to 3.2.1 it replaces files of triton.
+    """
+    apart = _OWN_LAYER.get(group, frozenset())
+    single = [wheel for wheel in wheels if wheel.name in apart]
+    rest = tuple(wheel for wheel in wheels if wheel.name not in apart)
+    names = {wheel.name: wheel.name.replace("-", "_") for wheel in single}
+    alone = [WheelGroup(name=names[wheel.name], group=group, wheels=(wheel,)) for wheel in single]
+    if not rest:
+        return alone
+    # torch itself may be a file of the vendor's, with a layer of its own.
+    name = f"{group}-deps" if group in (*names.values(), "torch") else group
+    others = WheelGroup(name=name, group=group, wheels=rest)
+    return [others, *alone] if group == TRITON_ASCEND else [*alone, others]
+
+
+def layers_of(
+    requirements: Requirements, lock: Lock, paths: PythonPaths, environment: Mapping[str, str]
+) -> tuple[Layer, ...]:
+    """The layers of a target, whose wheels ``lock`` holds, in the order of the Dockerfile.
+
+    ``environment`` is the image's ENV.
+    """
+    target, groups = requirements.target, wheel_groups(requirements, lock)
+    make = _Layers(requirements, lock, paths)
     late = [TRITON_ASCEND] if TRITON_ASCEND in target.vendor_wheels else []
     early_groups = ("cann", "torch", "torch_npu")
     early = [make.wheels(group) for group in groups if group.group in early_groups]
@@ -171,8 +239,9 @@ def layers_of(
 class _Layers:
     """Makes the layers of one target from the inputs that several of them share."""
 
-    def __init__(self, target: Target, lock: Lock, paths: PythonPaths) -> None:
-        self._target, self._lock = target, lock
+    def __init__(self, requirements: Requirements, lock: Lock, paths: PythonPaths) -> None:
+        target = self._target = requirements.target
+        self._lock = lock
         base, python = target.base, target.python
         is_in_base = python.source is PythonSource.BASE
         # The build stage's base, and the paths that are removed from every layer.
@@ -186,7 +255,7 @@ class _Layers:
         ]
         self._system_components = ["base", "python"] if is_in_base else ["base"]
         self._python = [paths.prefix, paths.interpreter, paths.site_packages, python.version]
-        self._compiled, self._sdists = paths.compiled, {*sdists(target)}
+        self._compiled, self._sdists = paths.compiled, {*requirements.sdists}
         self._wheels = [self._build, target.machine, base.glibc, *self._python]
 
     def _recorded(self, layer: str) -> str:

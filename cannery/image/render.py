@@ -17,19 +17,11 @@ from cannery.common.model import Target
 from cannery.common.references import image_name
 from cannery.deploy import formats
 from cannery.deploy.workload import Workload
-from cannery.image import simulated
 from cannery.image.content_key import read_context
-from cannery.image.environment import (
-    ASCEND,
-    CONSTRAINT_VARIABLES,
-    GUARD,
-    environment_steps,
-)
+from cannery.image.environment import ASCEND, CONSTRAINT_VARIABLES
 from cannery.image.layers import LayerKind
-from cannery.image.plan import ImagePlan, read_plans
-from cannery.image.record import committed_record
+from cannery.image.plan import SIMULATED_ENVIRONMENT, ImagePlan, read_plans
 from cannery.lock.debs import FILE as DEBS_FILE
-from cannery.lock.requirements import index_options, wheel_platform
 from cannery.matrix.project import Project
 
 
@@ -83,11 +75,10 @@ class Renderer:
 
     def _rendered(self, plan: ImagePlan) -> Rendered:
         target, lock = plan.target, plan.lock
-        record = committed_record(plan)
         files = {
             "Dockerfile": self._dockerfile(plan),
             "requirements.lock": lock.text,
-            "target.json": json.dumps(record, indent=2, ensure_ascii=False) + "\n",
+            "target.json": json.dumps(plan.committed_record, indent=2, ensure_ascii=False) + "\n",
         }
         if lock.build:
             files["build-requirements.lock"] = lock.build.text
@@ -104,15 +95,14 @@ class Renderer:
             "target": target,
             "layers": plan.layers,
             "system": next(layer for layer in plan.layers if layer.kind is LayerKind.SYSTEM),
-            "env": environment_steps(target),
+            "env": plan.environment.steps,
             "constraint_env": CONSTRAINT_VARIABLES,
             "ascend": ASCEND,
-            "guard": GUARD,
-            "simulated_env": simulated.ENVIRONMENT,
-            "simulated_labels": simulated.simulated_labels(target),
+            "simulated_env": SIMULATED_ENVIRONMENT,
+            "simulated_labels": plan.simulated_labels,
             "labels": plan.labels,
-            "uv_platform": wheel_platform(target).uv_name,
-            "index_options": index_options(target),
+            "uv_platform": plan.requirements.platform.uv_name,
+            "index_options": plan.requirements.index_options,
             **asdict(plan.python),
         }
         try:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated packages of a target: what they are, and a hash of all that they are made from."""
+"""The simulated packages of a target: specification, sources, and marks in images."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import Problem, UsageError
 from cannery.common.model import SIMULATED_CHIPS, Target
-from cannery.image.environment import atb_variables
+from cannery.deploy.run_spec import DRIVER
+from cannery.image.environment import atb_variables, python_paths
 
 SIMULATOR = Path(__file__).parents[2] / "packages" / "ascend-sim"
 """The product beside this one, with the sources of the simulated packages."""
@@ -122,3 +124,48 @@ def is_source(name: Path) -> bool:
     """Whether the simulated packages are made from the file ``name`` of SOURCES."""
     ignored = name.suffix == ".md" or "__pycache__" in name.parts
     return not ignored and any(name.is_relative_to(each) for each in INPUTS)
+
+
+MARKERS = "/usr/local/Ascend/simulated"
+"""The folder of an image in which each simulated package that was installed has a file."""
+
+_NAMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ATB_HOME_PATH")
+_PARTS = ("lib64", "atb/cxx_abi_0/lib", "atb/cxx_abi_1/lib")
+
+MARKER_FILE = "SIMULATED"
+"""The name of the file at the root of every tree of a stand-in."""
+
+MARK = b"npusim"
+"""What the stand-ins' compiled libraries contain, and a copy of them keeps."""
+
+MARKED = ("libascendcl.so", "libatb.so", "libascend_hal.so")
+"""The libraries that are read for ``MARK``: without one of them no NPU is used."""
+
+HOMES = ("ascend-toolkit/latest", "cann", "latest", "nnae/latest", "nnal/atb/latest")
+"""Where CANN and NNAL are, below their install path."""
+
+DRIVER_MARKER = f"{DRIVER}/{MARKER_FILE}"
+"""The file that a simulated driver has, and no other."""
+
+
+def marker_paths(target: Target, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The paths of which one is in any image of ``target`` that holds whole stand-ins."""
+    site_packages = python_paths(target).site_packages
+    folders = [*homes(environment), f"{site_packages}/apex", DRIVER]
+    return MARKERS, *(f"{folder}/{MARKER_FILE}" for folder in folders)
+
+
+def homes(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The folders of CANN and NNAL, wherever an image has them."""
+    named = [value for name, value in environment.items() if name in _NAMES]
+    ascend = MARKERS.rpartition("/")[0]
+    every = [*named, *(f"{ascend}/{home}" for home in HOMES)]
+    return tuple(dict.fromkeys(each.rstrip("/") for each in every if each.startswith("/")))
+
+
+def marked_paths(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The paths at which the loader of an image finds the libraries ``MARKED``."""
+    folders = environment.get("LD_LIBRARY_PATH", "").split(":")
+    folders += [f"{home}/{part}" for home in homes(environment) for part in _PARTS]
+    paths = dict.fromkeys(each.rstrip("/") for each in folders if each.startswith("/"))
+    return tuple(f"{folder}/{name}" for folder in paths for name in MARKED)

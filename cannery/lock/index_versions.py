@@ -27,9 +27,9 @@ from cannery.common.specifiers import normal_name, parse_requirement, parse_requ
 from cannery.common.wheels import platforms
 from cannery.compat.facts import Compat
 from cannery.lock.lock_file import parse_lock
-from cannery.lock.requirements import build_requirement_groups, requirement_groups
+from cannery.lock.requirements import Requirements
 from cannery.matrix.project import Project
-from cannery.matrix.versions import Use
+from cannery.matrix.text import Use
 
 KEYS = ("torch_npu", "deepspeed", *TOOLS)
 """The keys of a target that an index may have newer versions of."""
@@ -222,7 +222,8 @@ def check_upgrades(project: Project, targets: Iterable[Target], upgrade: Iterabl
 
 def _packages(project: Project, target: Target) -> Iterator[str]:
     """The packages of a target: those that it requires, and all in its lock."""
-    for groups in (requirement_groups(target), build_requirement_groups(target)):
+    requirements = Requirements(target)
+    for groups in (requirements.groups, requirements.build_groups):
         for texts in groups.values():
             yield from (normal_name(requirement.name) for requirement in parse_requirements(texts))
     for path in (project.lock(target), project.build_requirements_lock(target)):

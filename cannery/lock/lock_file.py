@@ -24,16 +24,11 @@ from cannery.common.specifiers import (
     parse_requirement,
 )
 from cannery.lock.debs import DebLock, parse_debs
-from cannery.lock.requirements import (
-    build_inputs_digest,
-    inputs_digest,
-    overrides,
-    requirement_groups,
-)
+from cannery.lock.requirements import Requirements
 from cannery.matrix.project import Project
 
 INPUTS = "# Inputs: "
-"""The beginning of the line with the hash of a lock's inputs; see ``inputs_digest``."""
+"""The beginning of the line with the hash of a lock's inputs; see ``Requirements.digest``."""
 
 _FILE = "    # file: "
 """The beginning of the line with the name of a package's file."""
@@ -241,14 +236,15 @@ def with_wants(text: str, wants: Mapping[str, Sequence[str]]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def check_lock(target: Target, lock: Lock) -> None:
-    """Raise MatrixError unless ``lock`` has what ``target`` requires, with one file for each.
+def check_lock(requirements: Requirements, lock: Lock) -> None:
+    """Raise MatrixError unless ``lock`` has all ``requirements``, with one file for each.
 
     That of the build requirements is checked as well, if there is one.
     """
+    target = requirements.target
     problems: list[_Misfit] = []
-    replaced = _overrides(target)
-    for group, texts in requirement_groups(target).items():
+    replaced = _overrides(requirements)
+    for group, texts in requirements.groups.items():
         for text in texts:
             requirement = parse_requirement(text)
             name = normal_name(requirement.name)
@@ -261,21 +257,21 @@ def check_lock(target: Target, lock: Lock) -> None:
             elif not all(admits(bound, wheel.version) for bound in bounds):
                 problems.append((f"{requirement} is locked as {wheel.version}.", name))
     what = "the requirements of the target have changed since it was locked."
-    is_stale = lock.inputs != inputs_digest(target)
+    is_stale = lock.inputs != requirements.digest
     _require(target, lock, "requirements.lock", problems, what if is_stale else "")
     if lock.build:
         what = "the build requirements of the target have changed since it was locked."
-        is_stale = lock.build.inputs != build_inputs_digest(target)
+        is_stale = lock.build.inputs != requirements.build_digest
         _require(target, lock.build, "build-requirements.lock", [], what if is_stale else "")
 
 
-def _overrides(target: Target) -> dict[str, list[str]]:
+def _overrides(requirements: Requirements) -> dict[str, list[str]]:
     """Package to what replaces every requirement of it; to nothing if it is to be left out."""
     replaced: dict[str, list[str]] = {}
-    for text in overrides(target):
+    for text in requirements.overrides:
         requirement = parse_requirement(text)
         bounds = replaced.setdefault(normal_name(requirement.name), [])
-        bounds += [text] if applies(requirement, target) else []
+        bounds += [text] if applies(requirement, requirements.target) else []
     return replaced
 
 
@@ -310,14 +306,15 @@ def contradictions(target: Target, lock: Lock) -> list[Problem]:
     that the target takes in any version, because the next lock finds one that fits.
     """
     asked: dict[str, list[Requirement]] = {}
-    for text in (text for texts in requirement_groups(target).values() for text in texts):
+    requirements = Requirements(target)
+    for text in (text for texts in requirements.groups.values() for text in texts):
         requirement = parse_requirement(text)
         if applies(requirement, target):
             asked.setdefault(normal_name(requirement.name), []).append(requirement)
     if target.torch_wheel:
         torch = parse_requirement(f"torch=={target.torch_wheel.version}")
         asked.setdefault("torch", []).append(torch)
-    for name in _overrides(target):
+    for name in _overrides(requirements):
         asked.pop(name, None)
     problems = []
     for wheel in lock.wheels:
@@ -348,8 +345,8 @@ def _misfit(target: Target, want: Requirement, asked: Mapping[str, list[Requirem
     if want.name == PYTHON:
         fits = want.specifier.contains(target.python.version, prereleases=True)
         return "" if fits else f"Python {target.python.version}"
-    requirements = asked.get(normal_name(want.name), ())
-    misfits = (r for r in requirements if not overlap(r.specifier, want.specifier))
+    others = asked.get(normal_name(want.name), ())
+    misfits = (r for r in others if not overlap(r.specifier, want.specifier))
     return str(next(misfits, ""))
 
 

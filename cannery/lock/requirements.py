@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The requirements of a target, in groups: one for each component that needs wheels."""
+"""The wheels that a target requires, in groups: one for each component that needs wheels."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
 from cannery.common.model import TOOLS, TORCH_COMPANIONS, TRITON_ASCEND, Target, requirement_of
 from cannery.common.wheels import WheelPlatform
@@ -20,129 +22,120 @@ BUILT = "built-"
 """The beginning of the groups of wheels that are built from sdists; a component's name follows."""
 
 
-def requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
-    """Group name to its requirements. The group that changes most often is last."""
-    groups = {
-        "cann": target.cann.requirements,
-        "torch": _torch(target),
-        "torch_npu": _torch_npu(target),
-        **_extras(target, TORCH_COMPANIONS),
-        "pip": (PIP,),
-        "py-spy": ("py-spy",),
-        "deepspeed": _deepspeed(target),
-        **_extras(target, TOOLS),
-        **{BUILT + name: (built.requirement,) for name, built in target.built_wheels.items()},
-        "application": target.requirements,
-        **_extras(target, () if target.triton_ascend_wheel else (TRITON_ASCEND,)),
-    }
-    return {name: requirements for name, requirements in groups.items() if requirements}
+@dataclass(frozen=True)
+class Requirements:
+    """All from which the locks of ``target`` are resolved. Each part is computed once."""
 
+    target: Target
 
-def overrides(target: Target) -> tuple[str, ...]:
-    """Requirements that replace those of other packages."""
-    return target.application.overrides if target.application else ()
+    @cached_property
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """Group name to its requirements. The group that changes most often is last."""
+        target = self.target
+        deepspeed = bool(target.deepspeed) and not target.deepspeed_wheel
+        groups = {
+            "cann": target.cann.requirements,
+            "torch": self._torch(),
+            "torch_npu": self._torch_npu(),
+            **self._extras(TORCH_COMPANIONS, self._local),
+            "pip": (PIP,),
+            "py-spy": ("py-spy",),
+            "deepspeed": (f"deepspeed=={target.deepspeed}",) if deepspeed else (),
+            **self._extras(TOOLS),
+            **{BUILT + name: (built.requirement,) for name, built in target.built_wheels.items()},
+            "application": target.requirements,
+            **self._extras(() if target.triton_ascend_wheel else (TRITON_ASCEND,)),
+        }
+        return {name: requirements for name, requirements in groups.items() if requirements}
 
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        """Requirements that replace those of other packages."""
+        return self.target.application.overrides if self.target.application else ()
 
-def sdists(target: Target) -> tuple[str, ...]:
-    """Packages without a wheel for this image, which are installed from their sdist."""
-    built = (wheel.package for wheel in target.built_wheels.values())
-    own = target.application.sdists if target.application else ()
-    return tuple(dict.fromkeys(("deepspeed", *own, *built)))
+    @cached_property
+    def sdists(self) -> tuple[str, ...]:
+        """Packages without a wheel for this image, which are installed from their sdist."""
+        built = (wheel.package for wheel in self.target.built_wheels.values())
+        declared = self.target.application.sdists if self.target.application else ()
+        return tuple(dict.fromkeys(("deepspeed", *declared, *built)))
 
+    @cached_property
+    def build_groups(self) -> Mapping[str, tuple[str, ...]]:
+        """Component to what building its wheel needs, besides torch; empty if none is built."""
+        built = {name: wheel.requirements for name, wheel in self.target.built_wheels.items()}
+        return {"pip": (PIP,), **built} if built else {}
 
-def build_requirement_groups(target: Target) -> dict[str, tuple[str, ...]]:
-    """Component to what building its wheel needs, besides torch; empty if none is built."""
-    built = {name: wheel.requirements for name, wheel in target.built_wheels.items()}
-    return {"pip": (PIP,), **built} if built else {}
+    @cached_property
+    def platform(self) -> WheelPlatform:
+        """The platform of the image, for which its wheels are chosen."""
+        return WheelPlatform(
+            python=self.target.python.version,
+            abi=self.target.python.abi,
+            machine=self.target.machine,
+            glibc=self.target.base.glibc,
+        )
 
+    @property
+    def index_options(self) -> tuple[str, ...]:
+        """The options of uv for the package index of torch, besides the one of all wheels.
 
-def wheel_platform(target: Target) -> WheelPlatform:
-    """The platform of the image, for which its wheels are chosen."""
-    return WheelPlatform(
-        python=target.python.version,
-        abi=target.python.abi,
-        machine=target.machine,
-        glibc=target.base.glibc,
-    )
+        That has other packages too, so neither index goes before the other.
+        """
+        if self.target.torch_index is None:
+            return ()
+        return "--index", self.target.torch_index.url, "--index-strategy", "unsafe-best-match"
 
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of all inputs from which the lock is resolved."""
+        target = self.target
+        inputs: dict[str, object] = {"overrides": self.overrides, "sdists": self.sdists}
+        if target.torch_index:
+            inputs["torch_index"] = target.torch_index.url
+        if target.torch_wheel:
+            inputs["torch_wheel"] = target.torch_wheel.version
+        return self._digest(self.groups, inputs)
 
-def inputs_digest(target: Target) -> str:
-    """The sha256 of all inputs from which a lock of ``target`` is resolved."""
-    inputs = {
-        "groups": requirement_groups(target),
-        "overrides": overrides(target),
-        "sdists": sdists(target),
-        "python": target.python.version,
-        "platform": wheel_platform(target).uv_name,
-    }
-    if target.torch_index:
-        inputs["torch_index"] = target.torch_index.url
-    if target.torch_wheel:
-        inputs["torch_wheel"] = target.torch_wheel.version
-    return _digest(inputs)
+    @cached_property
+    def build_digest(self) -> str:
+        """The sha256 of all inputs from which the lock of ``build_groups`` is resolved."""
+        return self._digest(self.build_groups, {})
 
+    def _digest(self, groups: Mapping[str, object], more: Mapping[str, object]) -> str:
+        platform = {"python": self.target.python.version, "platform": self.platform.uv_name}
+        text = json.dumps({"groups": groups, **platform, **more}, sort_keys=True)
+        return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
-def build_inputs_digest(target: Target) -> str:
-    """The sha256 of all inputs from which the build requirements of ``target`` are resolved."""
-    inputs = {
-        "groups": build_requirement_groups(target),
-        "python": target.python.version,
-        "platform": wheel_platform(target).uv_name,
-    }
-    return _digest(inputs)
+    @property
+    def _local(self) -> str:
+        """The local version of the builds of torch, as in ``+cpu``."""
+        return f"+{self.target.torch_index.local}" if self.target.torch_index else ""
 
+    def _extras(self, names: Iterable[str], local: str = "") -> dict[str, tuple[str, ...]]:
+        versions = self.target.extras
+        return {
+            name: (requirement_of(name, versions[name]) + local,)
+            for name in names
+            if name in versions
+        }
 
-def _digest(inputs: Mapping[str, object]) -> str:
-    text = json.dumps(inputs, sort_keys=True)
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+    def _torch(self) -> tuple[str, ...]:
+        target = self.target
+        if not target.torch:
+            return ()
+        wheel = target.torch_wheel
+        torch = wheel.requirements if wheel else (f"torch=={target.torch}{self._local}",)
+        # On Python 3.9, the oldest that it has wheels for, torch from 2.6 on imports
+        # importlib_metadata without declaring it, in a module that torch_npu imports:
+        # torch/distributed/elastic/rendezvous/registry.py.
+        undeclared = target.torch_minor >= (2, 6) and target.python.minor == "3.9"
+        return (*torch, "importlib-metadata") if undeclared else torch
 
-
-def _deepspeed(target: Target) -> tuple[str, ...]:
-    if not target.deepspeed or target.deepspeed_wheel:
-        return ()
-    return (f"deepspeed=={target.deepspeed}",)
-
-
-def _extras(target: Target, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Component to its requirement, for those of ``names`` that the target has."""
-    versions = target.extras
-    found = {name: requirement_of(name, versions[name]) for name in names if name in versions}
-    return {
-        name: (requirement + (_local(target) if name in TORCH_COMPANIONS else ""),)
-        for name, requirement in found.items()
-    }
-
-
-def _local(target: Target) -> str:
-    """The local version of the builds of torch, as in ``+cpu``."""
-    return f"+{target.torch_index.local}" if target.torch_index else ""
-
-
-def index_options(target: Target) -> tuple[str, ...]:
-    """The options of uv for the package index of torch, besides the one of all wheels.
-
-    That has other packages too, so neither index goes before the other.
-    """
-    if target.torch_index is None:
-        return ()
-    return "--index", target.torch_index.url, "--index-strategy", "unsafe-best-match"
-
-
-def _torch(target: Target) -> tuple[str, ...]:
-    if not target.torch:
-        return ()
-    wheel = target.torch_wheel
-    torch = wheel.requirements if wheel else (f"torch=={target.torch}{_local(target)}",)
-    # On Python 3.9, the oldest that it has wheels for, torch from 2.6 on imports importlib_metadata
-    # without declaring it (torch/distributed/elastic/rendezvous/registry.py), and torch_npu imports
-    # that module of torch.
-    undeclared = target.torch_minor >= (2, 6) and target.python.minor == "3.9"
-    return (*torch, "importlib-metadata") if undeclared else torch
-
-
-def _torch_npu(target: Target) -> tuple[str, ...]:
-    if not target.torch_npu:
-        return ()
-    # torch_npu imports yaml, but does not declare it before 2.7.1.
-    undeclared = ("pyyaml", SETUPTOOLS)
-    return undeclared if target.torch_npu_wheel else (f"torch-npu=={target.torch_npu}", *undeclared)
+    def _torch_npu(self) -> tuple[str, ...]:
+        if not self.target.torch_npu:
+            return ()
+        # torch_npu imports yaml, but does not declare it before 2.7.1.
+        undeclared = ("pyyaml", SETUPTOOLS)
+        locked = () if self.target.torch_npu_wheel else (f"torch-npu=={self.target.torch_npu}",)
+        return (*locked, *undeclared)

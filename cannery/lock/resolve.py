@@ -23,8 +23,8 @@ from cannery.common.outside import parse_toml
 from cannery.common.package_index import PackageIndex
 from cannery.common.specifiers import normal_name
 from cannery.common.wheels import MACHINES, WheelPlatform
-from cannery.lock import requirements
 from cannery.lock.lock_file import INPUTS, Lock, LockedFile, parse_lock, with_files
+from cannery.lock.requirements import Requirements
 from cannery.lock.uv import Job, UnsolvedError, compiled, stated_metadata
 from cannery.lock.wheel_requirements import Metadata
 from cannery.matrix.files import FACTS
@@ -136,7 +136,8 @@ def lock_target(
     project: Project, target: Target, upgrade: Iterable[str], source: PackageIndex
 ) -> str:
     """The text of the lock of ``target``."""
-    override = requirements.overrides(target)
+    requirements = Requirements(target)
+    override = requirements.overrides
     stated = {wheel.package: wheel.version for wheel in target.built_wheels.values()}
     files = {"overrides.txt": "\n".join(override)} if override else {}
     options = ("--override", "overrides.txt") if override else ()
@@ -145,36 +146,38 @@ def lock_target(
         stated["torch"] = wheel.version
         files["torch.txt"] = f"torch=={wheel.version}\n"
         options = (*options, "--constraint", "torch.txt", "--no-emit-package", "torch")
-    sdists = requirements.sdists(target)
-    platform = requirements.wheel_platform(target)
     lock = _Lock(
         name=target.id,
         path=project.lock(target),
-        groups=requirements.requirement_groups(target),
-        platforms=[platform],
-        options=(*_platform_options(platform, sdists), *_upgrades(upgrade), *options),
+        groups=requirements.groups,
+        platforms=[requirements.platform],
+        options=(
+            *_platform_options(requirements.platform, requirements.sdists),
+            *_upgrades(upgrade),
+            *options,
+        ),
         files=stated_metadata(stated) | files,
-        indexes=requirements.index_options(target),
-        sdists=sdists,
+        indexes=requirements.index_options,
+        sdists=requirements.sdists,
     )
     text = _locked(project, lock, source, target)
-    return f"{HEADER}{INPUTS}{requirements.inputs_digest(target)}\n{text}"
+    return f"{HEADER}{INPUTS}{requirements.digest}\n{text}"
 
 
 def lock_build_requirements(
     project: Project, target: Target, upgrade: Iterable[str], source: PackageIndex
 ) -> str:
     """The text of the lock of what builds wheels of ``target`` from sdists."""
-    platform = requirements.wheel_platform(target)
+    requirements = Requirements(target)
     lock = _Lock(
         name=f"the builder of {target.id}",
         path=project.build_requirements_lock(target),
-        groups=requirements.build_requirement_groups(target),
-        platforms=[platform],
-        options=(*_platform_options(platform, ()), *_upgrades(upgrade)),
+        groups=requirements.build_groups,
+        platforms=[requirements.platform],
+        options=(*_platform_options(requirements.platform, ()), *_upgrades(upgrade)),
     )
     text = _locked(project, lock, source, target)
-    return f"{HEADER}{INPUTS}{requirements.build_inputs_digest(target)}\n{text}"
+    return f"{HEADER}{INPUTS}{requirements.build_digest}\n{text}"
 
 
 def lock_build_stage(project: Project, base: Base, source: PackageIndex) -> str:
@@ -355,8 +358,8 @@ def _unsolved(
         for wheel in target.built_wheels.values()
         for text in (wheel.requirement, *wheel.requirements)
     ]
-    override = requirements.overrides(target)
-    for text in (*target.requirements, *override, *target.cann.requirements, *built):
+    requirements = Requirements(target)
+    for text in (*target.requirements, *requirements.overrides, *target.cann.requirements, *built):
         word = re.compile(rf"(?<![\w.-]){re.escape(text)}(?![\w.-])")
         places = [
             Span(file=name, line=number, column=match.start() + 1)
@@ -370,11 +373,7 @@ def _unsolved(
             break
     problems = [Problem(what=error.problems[0].what, where=where)]
     if match := _NO_FILE.search(message):
-        platform, name, version = (
-            requirements.wheel_platform(target),
-            match["name"],
-            match["version"],
-        )
+        platform, name, version = requirements.platform, match["name"], match["version"]
         options = ("--python-version", platform.python, *_UNIVERSAL)
         # The index may have nothing at all for this Python.
         with suppress(CanneryError):

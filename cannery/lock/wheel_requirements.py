@@ -26,7 +26,7 @@ from cannery.common.specifiers import applies, normal_name, parse_requirement
 from cannery.common.wheels import platforms
 from cannery.lock.index_versions import pip_environment
 from cannery.lock.lock_file import PYTHON, LockedWheel, parse_lock, with_wants
-from cannery.lock.requirements import index_options
+from cannery.lock.requirements import Requirements
 
 _REPORT = "report.json"
 _LOCAL = re.compile(r"\+[\w.]+")
@@ -100,7 +100,7 @@ def _argv(target: Target) -> list[str]:
     argv += ["--target", "nowhere", "--report", _REPORT, "--only-binary", ":all:"]
     argv += ["--python-version", target.python.version]
     argv += [f"--platform={each}" for each in platforms(target.machine, target.base.glibc)]
-    if index := index_options(target):
+    if index := Requirements(target).index_options:
         argv += ["--extra-index-url", index[1]]
     return [*argv, "--requirement", "pins.txt"]
 

@@ -39,23 +39,23 @@ class MatrixText:
 
     def keys(self, *path: str) -> list[str]:
         """The keys of the mapping at ``path``; empty if there is no such mapping."""
-        nodes = [node for _, _, node in self._nodes(path) if isinstance(node, yaml.MappingNode)]
+        nodes = [node for _, _, node in self.nodes(path) if isinstance(node, yaml.MappingNode)]
         return [*dict.fromkeys(str(key.value) for node in nodes for key, _ in node.value)]
 
     def value(self, *path: str) -> str:
         """The text of the scalar at ``path``; "" if there is none."""
-        nodes = (node for _, _, node in self._nodes(path) if isinstance(node, yaml.ScalarNode))
+        nodes = (node for _, _, node in self.nodes(path) if isinstance(node, yaml.ScalarNode))
         return next((str(node.value) for node in nodes if node.value), "")
 
     def items(self, *path: str) -> list[str]:
         """The texts of the list at ``path``; empty if there is no such list."""
-        nodes = (node for _, _, node in self._nodes(path) if isinstance(node, yaml.SequenceNode))
+        nodes = (node for _, _, node in self.nodes(path) if isinstance(node, yaml.SequenceNode))
         items: list[yaml.Node] = next((node.value for node in nodes if node.value), [])
         return [str(item.value) for item in items if isinstance(item, yaml.ScalarNode)]
 
     def lines(self, *path: str) -> list[str]:
         """The lines of the entry at ``path``, which is one of a block, without its indent."""
-        name, parent, value = next(self._nodes(path))
+        name, parent, value = next(self.nodes(path))
         key = _key(parent, path[-1])
         first, indent = key.start_mark.line, key.start_mark.column
         last = max(key.end_mark.line, _last_line(value))
@@ -67,7 +67,7 @@ class MatrixText:
         Raises:
             MatrixError: the file is not made of block mappings there.
         """
-        name, parent, node = next(self._nodes(path), (self._names[0], None, None))
+        name, parent, node = next(self.nodes(path), (self._names[0], None, None))
         lines = self.files[name].splitlines(keepends=True)
         where = ".".join(path)
         if isinstance(node, yaml.SequenceNode) and node.value:
@@ -108,7 +108,7 @@ class MatrixText:
             place -= 1
         _insert(lines, place, [*block, ""])
 
-    def _nodes(self, path: Sequence[str]) -> Iterator[tuple[str, yaml.Node | None, yaml.Node]]:
+    def nodes(self, path: Sequence[str]) -> Iterator[tuple[str, yaml.Node | None, yaml.Node]]:
         """Each file that has ``path``, with the mapping and the value there."""
         for name in self._names:
             if name not in self._roots:

@@ -6,8 +6,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from cannery.common.errors import EngineError, Problem, UsageError
@@ -29,97 +28,70 @@ Source: doc/cosign_exit_codes.md of cosign 2. Every other failure is 1.
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Transport:
-    """How cosign connects to the registry; its credentials are those of 'docker login'.
-
-    ``ca`` holds certificates to trust besides the system's. ``plain`` allows HTTP and untrusted
-    certificates, for a registry on loopback.
-    """
-
-    ca: Path | None = None
-    plain: bool = False
-
-    def options(self) -> list[str]:
-        """The options of cosign."""
-        options = ["--registry-cacert", str(self.ca)] if self.ca else []
-        if self.plain:
-            options += ["--allow-http-registry", "--allow-insecure-registry"]
-        return options
-
-
 def find_cosign() -> str | None:
     """The path of the program, if it is installed."""
     return shutil.which("cosign")
 
 
-def sign(
-    reference: str,
-    key: str,
-    *,
-    transport: Transport | None = None,
-    log: bool = False,
-    environ: Mapping[str, str] = os.environ,
-) -> None:
+def connection(*, ca: Path | None = None, plain: bool = False) -> list[str]:
+    """The options for a registry; credentials are those of 'docker login'.
+
+    ``ca`` holds certificates to trust besides the system's. ``plain`` allows HTTP and untrusted
+    certificates, for a registry on loopback.
+    """
+    options = ["--registry-cacert", str(ca)] if ca else []
+    return options + (["--allow-http-registry", "--allow-insecure-registry"] if plain else [])
+
+
+def sign(reference: str, key: str, connection: Sequence[str] = ()) -> None:
     """Sign the image ``reference``, which must name a digest, with the private ``key``.
 
-    cosign does not check that the registry has an image with that digest.
-
-    ``key`` is a file or a URI such as ``awskms://...``. With ``log`` the signature is also written
-    to the public transparency log, where everybody can see the digest and the time.
+    cosign does not check that the registry has an image with that digest. ``key`` is a file or a
+    URI such as ``awskms://...``. Nothing is written to the public transparency log, where everybody
+    could see the digest and the time.
     """
-    cosign = _cosign()
     _check(reference, key)
-    if PASSWORD not in environ and not _URI.match(key):
+    if PASSWORD not in os.environ and not _URI.match(key):
         what = f"the password of the signing key {key} is not set."
         fix = f"Set {PASSWORD}; leave it empty for a key without a password."
         raise UsageError(Problem(what=what, fix=fix))
-    argv = [cosign, "sign", "--yes", "--key", key, f"--tlog-upload={str(log).lower()}"]
-    argv += (transport or Transport()).options()
-    code, output = run([*argv, reference], capture=True, env=_of_key(key))
+    argv = ["sign", "--yes", "--key", key, "--tlog-upload=false", *connection, reference]
+    code, output = _run(argv, key)
     if code:
-        raise _failed(f"cosign could not sign {reference}", output, _hint(output, key))
+        raise _failed(f"cosign could not sign {reference}", output, key)
 
 
 def public_key(key: str) -> str:
     """The public part of ``key``, as PEM text."""
-    argv = [_cosign(), "public-key", "--key", key]
-    code, output = run(argv, capture=True, env=_of_key(key))
+    code, output = _run(["public-key", "--key", key], key)
     if code or "BEGIN PUBLIC KEY" not in output:
-        raise _failed(f"cosign could not read the public part of {key}", output, _hint(output, key))
+        raise _failed(f"cosign could not read the public part of {key}", output, key)
     return output[output.index("-----BEGIN") :]
 
 
-def verify(
-    reference: str, key: str, *, transport: Transport | None = None, log: bool = False
-) -> None:
-    """Check that the image ``reference`` was signed with the private part of ``key``.
-
-    The arguments are those of ``sign``; with ``log`` the transparency log must have the signature.
-    """
-    cosign = _cosign()
+def verify(reference: str, key: str, connection: Sequence[str] = ()) -> None:
+    """Check that the image ``reference`` was signed with the private part of ``key``."""
     _check(reference, key)
-    argv = [cosign, "verify", "--key", key, f"--insecure-ignore-tlog={str(not log).lower()}"]
-    argv += (transport or Transport()).options()
-    code, output = run([*argv, reference], capture=True, env=_of_key(key))
+    argv = ["verify", "--key", key, "--insecure-ignore-tlog=true", *connection, reference]
+    code, output = _run(argv, key)
     if code in _UNSIGNED:
         fix = "Do not use the image, or name the key that it was signed with."
-        raise _failed(f"{reference} was not signed with {key}", output, fix)
+        raise _failed(f"{reference} was not signed with {key}", output, key, fix)
     if code:
-        raise _failed(f"cosign could not verify {reference}", output, _hint(output, key))
+        raise _failed(f"cosign could not verify {reference}", output, key)
 
 
-def _cosign() -> str:
-    program = find_cosign()
-    if program is None:
-        raise EngineError(Problem(what="cosign is not installed.", fix=INSTALL))
-    return program
-
-
-def _of_key(key: str) -> dict[str, str]:
-    """The variable of a key such as ``env://NAME``, which cosign reads itself."""
+def _run(argv: Sequence[str], key: str) -> tuple[int, str]:
+    # Of a key such as env://NAME, cosign reads the variable itself.
     name = key.removeprefix("env://")
-    return {name: os.environ[name]} if name != key and name in os.environ else {}
+    env = {name: os.environ[name]} if name != key and name in os.environ else {}
+    return run([_program(), *argv], capture=True, env=env)
+
+
+def _program() -> str:
+    if program := find_cosign():
+        return program
+    raise EngineError(Problem(what="cosign is not installed.", fix=INSTALL))
 
 
 def key_problem(key: str) -> Problem | None:
@@ -132,6 +104,7 @@ def key_problem(key: str) -> Problem | None:
 
 
 def _check(reference: str, key: str) -> None:
+    _program()
     problems = []
     if not digest_in(reference):
         what = f"{reference!r} has no digest, and a tag may come to name another image."
@@ -164,11 +137,8 @@ _HINTS = (
 )
 
 
-def _hint(output: str, key: str) -> str:
-    return next((hint.format(key=key) for form, hint in _HINTS if form.search(output)), "")
-
-
-def _failed(what: str, output: str, fix: str) -> EngineError:
+def _failed(what: str, output: str, key: str, fix: str = "") -> EngineError:
+    hints = (hint.format(key=key) for form, hint in _HINTS if form.search(output))
     lines = [line for line in output.splitlines() if not line.startswith("WARNING")]
     text = "\n".join(lines).strip()
-    return EngineError(Problem(what=f"{what}. It says:\n{text}\n", fix=fix))
+    return EngineError(Problem(what=f"{what}. It says:\n{text}\n", fix=fix or next(hints, "")))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -12,14 +11,20 @@ from cannery.common import console
 from cannery.common.errors import Problem, PublishError, UsageError
 from cannery.common.references import Reference
 from cannery.publish.policy import Publishing
-from cannery.publish.transaction import unmoved
 from cannery.registry.client import Repository
 from cannery.registry.records import Record
-from cannery.registry.tags import TagMove, TagMover, read_tags
-from cannery.registry.transfer import closure, copy, read_back
+from cannery.registry.transfer import (
+    TagMove,
+    TagMover,
+    add_state,
+    closure,
+    copy,
+    read_back,
+    read_tags,
+)
 
-_REFERRER = re.compile(r"sha256-[0-9a-f]{64}(\.[a-z]+)?")
-"""Tags that name a digest: cosign's signatures, and the OCI fallback for referrers."""
+_REFERRERS = ("", ".sig", ".att", ".sbom")
+"""Ends of tags that begin with a digest: the OCI fallback for referrers, and cosign's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +67,7 @@ class Promotion:
         try:
             moves, new = self._copy(digest, tags, {record.tag for record in records})
         except BaseException as error:
-            unmoved(error)
+            add_state(error)
             raise
         TagMover(self.destination, new=new).move(moves)
         return digest, tags
@@ -85,11 +90,11 @@ class Promotion:
     ) -> tuple[list[TagMove], frozenset[str]]:
         """Copy everything, and return the tags to move and the digests that are new."""
         image = closure(self.source, digest)
-        subjects = {document.digest.replace(":", "-", 1) for document in image}
+        subjects = [document.digest.replace(":", "-", 1) for document in image]
+        possible = [subject + end for subject in subjects for end in _REFERRERS]
         referrers = {
-            tag: closure(self.source, self.source.resolve(tag))
-            for tag in self.source.tags()
-            if _REFERRER.fullmatch(tag) and tag.partition(".")[0] in subjects
+            tag: closure(self.source, root.digest)
+            for tag, root in read_tags(self.source, possible).items()
         }
         before = read_tags(self.destination, [*referrers, *tags])
         for tag in tags:
@@ -100,7 +105,7 @@ class Promotion:
         new = {
             document.digest
             for document in documents
-            if not self.destination.has_manifest(document.digest)
+            if not self.destination.has("manifests", document.digest)
         }
         copy(self.source, self.destination, documents)
         console.say(f"reading {self.destination.at(digest)} back")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,17 @@ from cannery.deploy.run_spec import no_device
 from cannery.engine import client as engine
 from cannery.matrix.project import Project
 from cannery.publish import cosign
+from cannery.publish.attestations import PREDICATE, SLSA, SPDX
 from cannery.publish.oci_image import PackedImage, image_push, pack_image, platform_indexes
 from cannery.publish.policy import Publishing
-from cannery.publish.provenance import PREDICATE, SLSA, SPDX
 from cannery.publish.push_checks import PushOptions, candidates
-from cannery.publish.transaction import PushedImage, PushHooks, Transaction, content_of, images_in
+from cannery.publish.transaction import (
+    ImagePush,
+    PushedImage,
+    Transaction,
+    content_of,
+    images_in,
+)
 from cannery.registry.client import Repository
 from cannery.registry.image_archive import Blobs
 from cannery.registry.oci import ATTESTED, manifest_contents
@@ -54,23 +60,28 @@ _UNVOUCHED = (
     "and without --key its signature was not checked"
 )
 
-Smoke = Callable[[PackedImage, str], None]
-"""Tries out a pulled image, given its local id."""
 
-
-@dataclass
-class Push:
-    """A push into ``repository``; ``smoke`` replaces the quick checks of pulled images.
+class Push(Transaction):
+    """A push of local images into ``repository``.
 
     An image that was published before with the same content key, by another build of it, is taken:
     its tag and its digest stay, and the rest of the push goes on with it.
     """
 
-    project: Project
-    publishing: Publishing
-    repository: Repository
-    options: PushOptions
-    smoke: Smoke | None = None
+    def __init__(
+        self,
+        project: Project,
+        publishing: Publishing,
+        repository: Repository,
+        options: PushOptions,
+    ) -> None:
+        super().__init__(repository)
+        self.project = project
+        self.publishing = publishing
+        self.options = options
+        self.packed: dict[str, PackedImage] = {}
+        """The image on this machine by the name of its push."""
+        self.earlier: tuple[Record, ...] = ()
 
     def run(self, selection: Selection) -> list[PushedImage]:
         """Publish the images of ``selection``, all or none.
@@ -79,31 +90,22 @@ class Push:
         """
         images = candidates(self.project, selection, self.options)
         # An unreadable record has to be found before anything is sent.
-        earlier = read_records(self.project.releases)
+        self.earlier = read_records(self.project.releases)
         # A wrong password has to be found before everything is compressed.
-        self.repository.tags()
+        self.repository.resolve("latest")
         blobs = Blobs(folder=self.project.state / "blobs", compression=self.options.compression)
-        packed = {image.target.id: pack_image(image, blobs) for image in images}
-        image_pushes = [
-            image_push(self.project, self.publishing, self.repository, image)
-            for image in packed.values()
-        ]
-        hooks = PushHooks(
-            check_taken=lambda pushed: self._check_taken(packed, pushed, earlier),
-            platform_indexes=lambda pushed: platform_indexes(self.publishing, pushed),
-            test=lambda pushed: self._test(packed, pushed, earlier),
-            sign=self._sign,
-            records=lambda pushed: self._records(packed, pushed, earlier),
+        self.packed = {image.target.id: pack_image(image, blobs) for image in images}
+        return self.publish(
+            [
+                image_push(self.project, self.publishing, self.repository, image)
+                for image in self.packed.values()
+            ]
         )
-        return Transaction(self.repository, hooks).run(image_pushes)
 
-    def _check_taken(
-        self, packed: Mapping[str, PackedImage], pushed: PushedImage, earlier: Sequence[Record]
-    ) -> None:
-        """Check what this machine knows of an image that somebody else has published."""
+    def check_taken(self, pushed: PushedImage) -> None:
         tag = self.repository.at(pushed.image_push.immutable)
         digest, name = pushed.root.digest, pushed.image_push.name
-        record = self._recorded(pushed, earlier)
+        record = self._recorded(pushed)
         if record and record.digest != digest:
             what = f"{tag} names {digest}, and the record in {self.project.releases.name}/ says "
             fix = (
@@ -125,19 +127,20 @@ class Push:
                 error.problems = (*error.problems, Problem(what=what, fix=fix))
                 raise
             reasons.append("it is signed with the key")
-        if _same_content(packed[name], pushed):
+        if _same_content(self.packed[name], pushed):
             reasons.append("it has the same files and settings as the image here")
         console.say(f"{name}: {tag} has the same content key and stays as it is: {digest}")
         console.say(f"{name}: {'; '.join(reasons) or _UNVOUCHED}", "" if reasons else "warning")
 
-    def _recorded(self, pushed: PushedImage, earlier: Sequence[Record]) -> Record | None:
+    def _recorded(self, pushed: PushedImage) -> Record | None:
         """The record of the immutable tag of ``pushed`` in this repository."""
         place, tag = str(self.repository), pushed.image_push.immutable
-        return next((r for r in earlier if (r.place, r.tag) == (place, tag)), None)
+        return next((r for r in self.earlier if (r.place, r.tag) == (place, tag)), None)
 
-    def _test(
-        self, packed: dict[str, PackedImage], pushed: PushedImage, earlier: Sequence[Record]
-    ) -> None:
+    def platform_indexes(self, pushed: Sequence[PushedImage]) -> Sequence[ImagePush]:
+        return platform_indexes(self.publishing, pushed)
+
+    def test(self, pushed: PushedImage) -> None:
         """Pull the image by its digest and try it out."""
         for platform in pushed.image_push.platforms:
             name, digest = str(self.repository), pushed.root.digest
@@ -150,20 +153,21 @@ class Push:
             try:
                 image = engine.pull_digest(name, digest, platform, self.repository.login)
                 # An index for several platforms was not packed, and its parts are tested.
-                if local := packed.get(pushed.image_push.name):
-                    (self.smoke or self._smoke)(local, image)
-                    if not (_same_content(local, pushed) or self._recorded(pushed, earlier)):
+                if local := self.packed.get(pushed.image_push.name):
+                    self.smoke(local, image)
+                    if not (_same_content(local, pushed) or self._recorded(pushed)):
                         # The missing record is that of the published image, which has passed only
                         # the quick checks.
                         candidate = replace(local.candidate, image=image, report="")
-                        published = replace(local, candidate=candidate, _inventory=[])
-                        published.inventory()
-                        packed[pushed.image_push.name] = published
+                        published = replace(local, candidate=candidate)
+                        assert published.inventory  # Read while the engine has the image.
+                        self.packed[pushed.image_push.name] = published
             finally:
                 if not had:
                     engine.remove_name(f"{name}@{digest}")
 
-    def _smoke(self, packed: PackedImage, image: str) -> None:
+    def smoke(self, packed: PackedImage, image: str) -> None:
+        """Run the quick checks on the pulled image with the id ``image``."""
         target = packed.candidate.target
         have = {"os", *target.components}
         only = [name for name in components(self.project) if name in SMOKE and name in have]
@@ -180,14 +184,12 @@ class Push:
             fix = "The image differs from the local one: look at the failed checks above."
             raise VerificationError(Problem(what=what, fix=fix))
 
-    def _sign(self, pushed: PushedImage) -> None:
-        signing_key = self.options.signing_key
-        if not signing_key:
-            return
-        reference = self.repository.at(pushed.root.digest)
-        console.say(f"signing {reference}")
-        cosign.sign(reference, signing_key, transport=self._transport)
-        self._verify(pushed)
+    def sign(self, pushed: PushedImage) -> None:
+        if self.options.signing_key:
+            reference = self.repository.at(pushed.root.digest)
+            console.say(f"signing {reference}")
+            cosign.sign(reference, self.options.signing_key, self._cosign_options)
+            self._verify(pushed)
 
     def _verify(self, pushed: PushedImage) -> None:
         """Check that ``pushed`` is signed with the key of this push."""
@@ -195,39 +197,50 @@ class Push:
         with tempfile.TemporaryDirectory(prefix="cannery-key-") as folder:
             public_key = Path(folder) / "cosign.pub"
             public_key.write_text(cosign.public_key(signing_key), encoding="utf-8")
-            cosign.verify(reference, str(public_key), transport=self._transport)
+            cosign.verify(reference, str(public_key), self._cosign_options)
 
     @property
-    def _transport(self) -> cosign.Transport:
+    def _cosign_options(self) -> list[str]:
         plain = is_loopback(self.repository.host) and not self.repository.ca
-        return cosign.Transport(ca=self.repository.ca, plain=plain)
+        return cosign.connection(ca=self.repository.ca, plain=plain)
 
-    def _records(
-        self,
-        packed: Mapping[str, PackedImage],
-        pushed: Sequence[PushedImage],
-        earlier: Sequence[Record],
-    ) -> list[RecordFile]:
-        """The records of ``pushed`` that do not exist yet."""
-        records = (
-            self._record(packed[image.image_push.name], image, earlier)
+    def records(self, pushed: Sequence[PushedImage]) -> list[RecordFile]:
+        """The files of the records of ``pushed`` that do not exist yet."""
+        files = [
+            record_file(self.project.releases, self._record(local, image), self.earlier)
             for image in pushed
-            if image.image_push.name in packed
-        )
-        files = (record_file(self.project.releases, record, earlier) for record in records)
+            if (local := self.packed.get(image.image_push.name))
+        ]
         return [file for file in files if file]
 
-    def _record(self, local: PackedImage, pushed: PushedImage, earlier: Sequence[Record]) -> Record:
+    def _record(self, local: PackedImage, pushed: PushedImage) -> Record:
         candidate = local.candidate
         target = candidate.target
-        packages = local.inventory().versions
+        packages = local.inventory.versions
         tag = pushed.image_push.immutable
         comparable = [
             record
-            for record in earlier
+            for record in self.earlier
             if record.simulated == candidate.simulated and record.tag != tag
         ]
         last = latest(comparable, target.id)
+        # An earlier push may have compressed the layers in the registry otherwise.
+        [manifest] = images_in(pushed.documents)
+        config, *blobs = manifest_contents(manifest).blobs
+        names = [layer.name for layer in candidate.layers]
+        base = ["base"] * (len(blobs) - len(names))
+        layers = tuple(
+            LayerRecord(
+                digest=blob.digest, diff_id=pushed.diff_ids[blob.digest], size=blob.size, name=name
+            )
+            for blob, name in zip(blobs, [*base, *names][-len(blobs) :], strict=True)
+        )
+        image = PlatformImage(
+            digest=manifest.digest,
+            config=config.digest,
+            size=config.size + sum(layer.size for layer in layers),
+            layers=layers,
+        )
         return Record(
             target=target.id,
             tag=tag,
@@ -239,32 +252,13 @@ class Push:
             simulated=candidate.simulated,
             pushed=now(),
             commit=git.commit(self.project.root),
-            platforms={target.platform: self._image(local, pushed)},
+            platforms={target.platform: image},
             components=target.components,
             packages=packages,
             changes=difference(last.tag, last.packages, packages) if last else Changes(),
             verified=complete_results(candidate.report),
             attestations=_attestations(pushed),
             signed=bool(self.options.signing_key),
-        )
-
-    def _image(self, local: PackedImage, pushed: PushedImage) -> PlatformImage:
-        """The image in the registry, whose layers an earlier push may have compressed otherwise."""
-        [manifest] = images_in(pushed.documents)
-        config, *blobs = manifest_contents(manifest).blobs
-        names = [layer.name for layer in local.candidate.layers]
-        base = ["base"] * (len(blobs) - len(names))
-        layers = tuple(
-            LayerRecord(
-                digest=blob.digest, diff_id=pushed.diff_ids[blob.digest], size=blob.size, name=name
-            )
-            for blob, name in zip(blobs, [*base, *names][-len(blobs) :], strict=True)
-        )
-        return PlatformImage(
-            digest=manifest.digest,
-            config=config.digest,
-            size=config.size + sum(layer.size for layer in layers),
-            layers=layers,
         )
 
 

@@ -25,7 +25,7 @@ from cannery.lock.lock_file import Lock, read_lock
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions, TransferOptions
 from cannery.publish import cosign
-from cannery.registry.client import is_index
+from cannery.registry.client import locate
 from cannery.verify.devices import device_kinds
 from cannery.verify.results import report_text
 
@@ -250,7 +250,7 @@ def _no_indexes(selection: Selection, ca: Path | None) -> Iterator[Problem]:
     for base, architecture in pinned.values():
         references = (*base.mirrors, str(full_reference(base.image)))
         try:
-            if is_index(references, f"linux/{architecture}", ca):
+            if locate(references, [f"linux/{architecture}"], ca).platforms:
                 continue
         except CanneryError as error:
             yield from error.problems

@@ -2,24 +2,26 @@
 """Publishes images all or none: upload by digest, read back, test, record, and only then tags.
 
 Until the tags move, nothing that has a name in the registry has changed, so a failure needs no
-undoing. While they move, ``cannery.registry.tags`` undoes a failure.
+undoing. While they move, ``cannery.registry.transfer`` undoes a failure.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from cannery.common import console
-from cannery.common.errors import CanneryError, Problem, PublishError
+from cannery.common.errors import Problem, PublishError
 from cannery.common.files import read_text, write_files
 from cannery.image.content_key import LABEL
+from cannery.registry import transfer
 from cannery.registry.client import Repository
 from cannery.registry.oci import ATTESTED, Document, manifest_contents
 from cannery.registry.records import RecordFile
-from cannery.registry.tags import UNMOVED, TagMove, TagMover, read_tags
-from cannery.registry.transfer import OciContent, closure, read_back, upload
+
+_FIX = "Find out who has pushed it, delete the tag in the registry, and push again."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,15 +38,9 @@ class PublishedImage:
     diff_ids: Mapping[str, str]
 
 
-def read_published(repository: Repository, root: Document, platform: str) -> PublishedImage:
-    """The image for ``platform`` in the index ``root``.
-
-    Raises:
-        PublishError: ``root`` is not an index of one image, for ``platform``.
-    """
-    documents = closure(repository, root.digest)
-    what = f"{repository.at(root.digest)} has the tag of this image, and no push has made it."
-    fix = "Find out who has pushed it, delete the tag in the registry, and push again."
+def _read_published(repository: Repository, root: Document, platform: str) -> PublishedImage:
+    """The image in the index ``root``, which must be of one image, for ``platform``."""
+    documents = transfer.closure(repository, root.digest)
     try:
         [manifest] = images_in(documents)
         entries = manifest_contents(root).manifests
@@ -52,7 +48,7 @@ def read_published(repository: Repository, root: Document, platform: str) -> Pub
         config, *layers = manifest_contents(manifest).blobs
         loaded = repository.read_config(config)
         labels = (loaded.get("config") or {}).get("Labels") or {}
-        diff_ids = [str(each) for each in loaded["rootfs"]["diff_ids"]]
+        diff_ids = map(str, loaded["rootfs"]["diff_ids"])
         pairs = zip([layer.digest for layer in layers], diff_ids, strict=True)
         return PublishedImage(
             config=config.digest,
@@ -61,7 +57,8 @@ def read_published(repository: Repository, root: Document, platform: str) -> Pub
             diff_ids=dict(pairs),
         )
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise PublishError(Problem(what=what, fix=fix)) from error
+        what = f"{repository.at(root.digest)} has the tag of this image, and no push has made it."
+        raise PublishError(Problem(what=what, fix=_FIX)) from error
 
 
 def images_in(documents: Sequence[Document]) -> list[Document]:
@@ -94,12 +91,12 @@ class ImagePush:
 
     name: str
     platforms: tuple[str, ...]
-    key: str
-    config: str
-    immutable: str
     moving: tuple[str, ...]
-    diff_ids: Mapping[str, str]
-    content: Callable[[], OciContent]
+    content: Callable[[], transfer.OciContent]
+    key: str = ""
+    config: str = ""
+    immutable: str = ""
+    diff_ids: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -125,56 +122,82 @@ class PushedImage:
         return self.documents[-1]
 
 
-@dataclass(frozen=True, kw_only=True)
-class PushHooks:
-    """The steps between the upload and the tags.
+class Transaction(ABC):
+    """A push into ``repository``; a subclass has the steps between the upload and the tags."""
 
-    ``check_taken`` checks an image that was taken, ``platform_indexes`` makes indexes for several
-    platforms from pushed images, ``test`` tries out a pushed image, ``sign`` signs one that this
-    machine has built, and ``records`` gives the files that record them all.
-    """
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        self._published: dict[str, PublishedImage] = {}
+        """Immutable tag to the image that the registry has under it already."""
+        self._read: set[str] = set()
+        self._new: set[str] = set()
 
-    check_taken: Callable[[PushedImage], None]
-    platform_indexes: Callable[[Sequence[PushedImage]], Sequence[ImagePush]]
-    test: Callable[[PushedImage], None]
-    sign: Callable[[PushedImage], None]
-    records: Callable[[Sequence[PushedImage]], Sequence[RecordFile]]
+    @abstractmethod
+    def check_taken(self, pushed: PushedImage) -> None:
+        """Check an image that an earlier build has published."""
 
+    @abstractmethod
+    def platform_indexes(self, pushed: Sequence[PushedImage]) -> Sequence[ImagePush]:
+        """Indexes for several platforms of pushed images."""
 
-@dataclass
-class Transaction:
-    """A push into ``repository``."""
+    @abstractmethod
+    def test(self, pushed: PushedImage) -> None:
+        """Try out a pushed image."""
 
-    repository: Repository
-    hooks: PushHooks
-    _read: set[str] = field(default_factory=set)
-    _new: set[str] = field(default_factory=set)
-    _published: dict[str, PublishedImage] = field(default_factory=dict)
-    """Immutable tag to the image that the registry has under it already."""
+    @abstractmethod
+    def sign(self, pushed: PushedImage) -> None:
+        """Sign an image that this machine has built."""
 
-    def run(self, image_pushes: Sequence[ImagePush]) -> list[PushedImage]:
+    @abstractmethod
+    def records(self, pushed: Sequence[PushedImage]) -> Sequence[RecordFile]:
+        """The files that record the images."""
+
+    def publish(self, image_pushes: Sequence[ImagePush]) -> list[PushedImage]:
         """Publish ``image_pushes``, all or none.
 
         The last problem of an error says what state the tags are in; for an error that is not ours,
         as KeyboardInterrupt, that state is printed.
         """
+        repository = self.repository
         try:
-            before = read_tags(self.repository, [tag for each in image_pushes for tag in each.tags])
+            before = transfer.read_tags(repository, [tag for p in image_pushes for tag in p.tags])
             self._check_immutable(image_pushes, before)
-            pushed = [self._push(each, before) for each in image_pushes]
-            for index in self.hooks.platform_indexes(pushed):
-                before |= read_tags(self.repository, index.tags)
+            pushed = [self._push(image_push, before) for image_push in image_pushes]
+            for index in self.platform_indexes(pushed):
+                before |= transfer.read_tags(repository, index.tags)
                 pushed.append(self._push(index, before))
-            for each in pushed:
-                self.hooks.test(each)
-            for each in pushed:
-                if not each.taken:
-                    self.hooks.sign(each)
-            records = self.hooks.records(pushed)
+            for image in pushed:
+                self.test(image)
+            for image in pushed:
+                if not image.taken:
+                    self.sign(image)
+            records = self.records(pushed)
+            # A push beside this one may have recorded the same tag.
+            write_files(
+                {record.path: record.text for record in records},
+                before={record.path: record.before for record in records},
+            )
         except BaseException as error:
-            unmoved(error)
+            transfer.add_state(error)
             raise
-        self._finish(pushed, before, records)
+        # Immutable tags first, so that every image that a moving tag names has an immutable one.
+        tags = [(image.image_push.immutable, image.root) for image in pushed]
+        tags += [(tag, image.root) for image in pushed for tag in image.image_push.moving]
+        moves = [
+            transfer.TagMove(tag=tag, before=before.get(tag), after=root)
+            for tag, root in tags
+            if tag
+        ]
+        try:
+            transfer.TagMover(repository, new=frozenset(self._new)).move(moves)
+        except BaseException:
+            # Records that another push has replaced since stay.
+            written = [r for r in records if r.path.exists() and read_text(r.path) == r.text]
+            write_files(
+                {record.path: record.before for record in written if record.before is not None},
+                remove=[record.path for record in written if record.before is None],
+            )
+            raise
         return pushed
 
     def _push(self, image_push: ImagePush, before: Mapping[str, Document]) -> PushedImage:
@@ -188,20 +211,17 @@ class Transaction:
         else:
             content = image_push.content()
             digest = content.root.digest
-            self._new |= {
-                each.digest
-                for each in content.documents
-                if not self.repository.has_manifest(each.digest)
-            }
-            upload(self.repository, content)
+            digests = [document.digest for document in content.documents]
+            self._new |= {d for d in digests if not self.repository.has("manifests", d)}
+            transfer.upload(self.repository, content)
         console.say(f"{image_push.name}: reading {digest} back")
-        documents = read_back(self.repository, digest, diff_ids, self._read)
+        documents = transfer.read_back(self.repository, digest, diff_ids, self._read)
         taken = existing if existing and existing.config != image_push.config else None
         pushed = PushedImage(
             image_push=image_push, documents=tuple(documents), diff_ids=diff_ids, taken=taken
         )
         if taken:
-            self.hooks.check_taken(pushed)
+            self.check_taken(pushed)
         return pushed
 
     def _check_immutable(
@@ -209,60 +229,20 @@ class Transaction:
     ) -> None:
         """Raise PublishError if an immutable tag names an image with another content key."""
         problems: list[Problem] = []
-        for each in image_pushes:
-            existing = before.get(each.immutable)
-            if not existing:
+        for image_push in image_pushes:
+            tag = image_push.immutable
+            if tag not in before:
                 continue
             try:
-                published = read_published(self.repository, existing, each.platforms[0])
+                image = _read_published(self.repository, before[tag], image_push.platforms[0])
             except PublishError as error:
                 problems += error.problems
                 continue
-            if published.key != each.key:
-                tag, at = each.immutable, self.repository.at(existing.digest)
-                has = f"the content key {published.key}" if published.key else "no content key"
-                what = f"{self.repository.at(tag)} is another image, with {has}: {at}."
-                fix = "Find out who has pushed it, delete the tag in the registry, and push again."
-                problems.append(Problem(what=what, fix=fix))
-            self._published[each.immutable] = published
+            if image.key != image_push.key:
+                content = f"the content key {image.key}" if image.key else "no content key"
+                at = self.repository.at(before[tag].digest)
+                what = f"{self.repository.at(tag)} is another image, with {content}: {at}."
+                problems.append(Problem(what=what, fix=_FIX))
+            self._published[tag] = image
         if problems:
             raise PublishError(problems)
-
-    def _finish(
-        self,
-        pushed: Sequence[PushedImage],
-        before: Mapping[str, Document],
-        records: Sequence[RecordFile],
-    ) -> None:
-        # Immutable tags first, so that every image that a moving tag names has an immutable one.
-        tags = [(each.image_push.immutable, each.root) for each in pushed]
-        tags += [(tag, each.root) for each in pushed for tag in each.image_push.moving]
-        moves = [TagMove(tag=tag, before=before.get(tag), after=root) for tag, root in tags if tag]
-        mover = TagMover(self.repository, new=frozenset(self._new))
-        try:
-            # A push beside this one may have recorded the same tag.
-            write_files(
-                {record.path: record.text for record in records},
-                before={record.path: record.before for record in records},
-            )
-        except BaseException as error:
-            unmoved(error)
-            raise
-        try:
-            mover.move(moves)
-        except BaseException:
-            # Records that another push has replaced since stay.
-            written = [r for r in records if r.path.exists() and read_text(r.path) == r.text]
-            write_files(
-                {record.path: record.before for record in written if record.before is not None},
-                remove=[record.path for record in written if record.before is None],
-            )
-            raise
-
-
-def unmoved(error: BaseException) -> None:
-    """Add to ``error`` that no tag was moved; print it for an error that is not ours."""
-    if isinstance(error, CanneryError):
-        error.problems = (*error.problems, Problem(what=UNMOVED))
-    else:
-        console.say(UNMOVED)

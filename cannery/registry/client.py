@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A repository in a registry: its tags, its manifests and its blobs; images in several of them.
+"""A repository in a registry: its manifests and its blobs; images in several registries.
 
 Source of the protocol: the OCI distribution specification, 1.1.
 """
@@ -7,7 +7,7 @@ Source of the protocol: the OCI distribution specification, 1.1.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -18,7 +18,7 @@ import requests
 from cannery.common.errors import ArtifactError, EngineError, Problem
 from cannery.common.http import LONGEST, RetryPolicy, in_time
 from cannery.common.outside import MOST_CONFIG, parse_json
-from cannery.common.references import is_tag, parse_reference
+from cannery.common.references import parse_reference
 from cannery.registry.http import RETRIES, Http, RegistryError, explanation, storage_is_full
 from cannery.registry.oci import MANIFESTS, Descriptor, Document, manifest_contents
 
@@ -28,14 +28,13 @@ _CHUNK = 1 << 20
 _LARGEST_MANIFEST = 4 << 20
 """Bytes; the limit of the specification."""
 
-_PAGES = 1000
-"""The most pages of tags; 1,000 tags are requested for each."""
-
 _SLOWEST = 1 << 14
 """The bytes a second, on average, that a blob needs at least after the first minutes."""
 
-NOT_DELETABLE = (400, 405)
+_NOT_DELETABLE = (400, 405)
 """The status of a registry that does not allow deletion, or no deletion of tags."""
+
+_ACCEPT = {"Accept": ", ".join(MANIFESTS)}
 
 
 class Repository:
@@ -55,12 +54,11 @@ class Repository:
     @property
     def login(self) -> tuple[str, str]:
         """The user's name and password for the engine's pull; empty without a login."""
-        return self._http.login
+        return self._http.auth.login.username, self._http.auth.login.password
 
     def resolve(self, version: str) -> str:
         """The digest of ``version``, a tag or a digest; empty if it does not exist."""
-        accept = {"Accept": ", ".join(MANIFESTS)}
-        response = self._http.request("HEAD", self._path("manifests", version), headers=accept)
+        response = self._http.request("HEAD", self._path("manifests", version), headers=_ACCEPT)
         if response.status_code == requests.codes.not_found:
             return ""
         self._expect(response, f"{self.at(version)} cannot be looked up", 200)
@@ -73,9 +71,8 @@ class Repository:
 
     def manifest(self, version: str) -> Document | None:
         """The manifest or index of ``version``, a tag or a digest; None if it does not exist."""
-        accept = {"Accept": ", ".join(MANIFESTS)}
         path = self._path("manifests", version)
-        response = self._http.request("GET", path, headers=accept)
+        response = self._http.request("GET", path, headers=_ACCEPT)
         if response.status_code == requests.codes.not_found:
             return None
         self._expect(response, f"{self.at(version)} cannot be read", 200)
@@ -104,47 +101,14 @@ class Repository:
     def delete(self, version: str) -> bool:
         """Delete a digest with all of its tags, or one tag; False if the registry forbids it."""
         response = self._http.request("DELETE", self._path("manifests", version))
-        if response.status_code in NOT_DELETABLE:
+        if response.status_code in _NOT_DELETABLE:
             return False
         self._expect(response, f"{self.at(version)} cannot be deleted", 200, 202, 404)
         return True
 
-    def tags(self) -> list[str]:
-        """Every tag, sorted; none if the repository does not exist yet."""
-        tags: list[str] = []
-        path = self._path("tags", "list") + "?n=1000"
-        for _ in range(_PAGES):
-            response = self._http.request("GET", path)
-            if response.status_code == requests.codes.not_found:
-                break
-            self._expect(response, f"the tags of {self} cannot be listed", 200)
-            try:
-                page = parse_json(response.content)["tags"] or []
-            except (ValueError, TypeError, KeyError):
-                page = None
-            if not isinstance(page, list) or not all(
-                isinstance(t, str) and is_tag(t) for t in page
-            ):
-                raise self._error(f"{self.host} does not answer like a registry.")
-            tags += page
-            path = response.links.get("next", {}).get("url", "")
-            if not path:
-                break
-        else:
-            raise self._error(f"{self} has more than {_PAGES:,} pages of tags.")
-        return sorted({*tags})
-
-    def has_manifest(self, digest: str) -> bool:
-        """True if the repository has the manifest or index, and can read it."""
-        return self._has("manifests", digest)
-
-    def has_blob(self, digest: str) -> bool:
-        """True if the repository has the blob, and can read it."""
-        return self._has("blobs", digest)
-
-    def _has(self, kind: str, digest: str) -> bool:
-        accept = {"Accept": ", ".join(MANIFESTS)} if kind == "manifests" else {}
-        response = self._http.request("HEAD", self._path(kind, digest), headers=accept)
+    def has(self, kind: str, digest: str) -> bool:
+        """True if the repository has one of its "manifests" or "blobs", and can read it."""
+        response = self._http.request("HEAD", self._path(kind, digest), headers=_ACCEPT)
         # A registry whose disk was full when it stored this answers 500 until it stores it again.
         if response.status_code in (requests.codes.not_found, requests.codes.server_error):
             return False
@@ -181,43 +145,43 @@ class Repository:
         If the connection breaks, ``reader`` is called again with the content from its start.
         """
         results: list[T] = []
+        name = f"the blob {blob.digest} of {self}"
+
+        def checked(response: requests.Response) -> Iterator[bytes]:
+            digest, size = hashlib.sha256(), 0
+            with in_time(response, LONGEST + blob.size / _SLOWEST):
+                for chunk in response.iter_content(_CHUNK):
+                    size += len(chunk)
+                    if size > blob.size:
+                        raise self._error(f"{name} has more than {blob.size:,} bytes.")
+                    digest.update(chunk)
+                    yield chunk
+            if "sha256:" + digest.hexdigest() != blob.digest:
+                raise self._error(f"{name} does not match its digest.")
 
         def attempt() -> requests.Response:
             path = self._path("blobs", blob.digest)
             with self._http.once("GET", path, stream=True) as response:
                 if response.status_code == requests.codes.ok:
-                    results[:] = [reader(self._checked(blob, response))]
+                    results[:] = [reader(checked(response))]
             return response
 
         response = self._http.with_retries(attempt)
-        self._expect(response, f"the blob {blob.digest} of {self} cannot be read", 200)
+        self._expect(response, f"{name} cannot be read", 200)
         return results[0]
 
     def read_config(self, blob: Descriptor) -> dict[str, Any]:
         """The config of an image, or another small JSON object of a registry."""
+        name = f"the config {blob.digest} of {self}"
         if blob.size > MOST_CONFIG:
-            raise self._error(f"the config {blob.digest} of {self} has more than 8 MB.")
+            raise self._error(f"{name} has more than 8 MB.")
         try:
             config = parse_json(self.read_blob(blob, b"".join), most=MOST_CONFIG)
         except ValueError as error:
-            what = f"the config {blob.digest} of {self} is not valid: {error}."
-            raise self._error(what) from error
+            raise self._error(f"{name} is not valid: {error}.") from error
         if not isinstance(config, dict):
-            raise self._error(f"the config {blob.digest} of {self} is not an object.")
+            raise self._error(f"{name} is not an object.")
         return config
-
-    def _checked(self, blob: Descriptor, response: requests.Response) -> Iterator[bytes]:
-        digest, size = hashlib.sha256(), 0
-        with in_time(response, LONGEST + blob.size / _SLOWEST):
-            for chunk in response.iter_content(_CHUNK):
-                size += len(chunk)
-                if size > blob.size:
-                    what = f"the blob {blob.digest} of {self} has more than {blob.size:,} bytes."
-                    raise self._error(what)
-                digest.update(chunk)
-                yield chunk
-        if "sha256:" + digest.hexdigest() != blob.digest:
-            raise self._error(f"the blob {blob.digest} of {self} does not match its digest.")
 
     def at(self, version: str) -> str:
         """The reference to ``version``, a tag or a digest, in this repository."""
@@ -239,100 +203,69 @@ class Repository:
         return RegistryError(problem, status=status)
 
 
-_BRIEF = replace(RETRIES, tries=4)
-"""Retries of a registry that may be one of several: about two seconds if nobody answers."""
-
-_ONCE_MORE = replace(RETRIES, tries=2)
-"""Retries of a registry without which a build has a stand-in."""
+_BRIEF = 4
+"""Tries of a registry that may be one of several: about two seconds if nobody answers."""
 
 _FIX = "Check the reference, the network and the login; 'docker login HOST' stores one."
 
 
-def locate(references: Sequence[str], platform: str, ca: Path | None = None) -> str:
-    """The first of ``references`` whose registry has the image for ``platform``.
-
-    All of them have the same digest. ``ca`` is a file of certificates to trust.
-    """
-    return _first(references, (platform,), ca)[0]
-
-
-def digest_of_tag(
-    references: Sequence[str], platforms: Collection[str], ca: Path | None = None
-) -> str:
-    """The digest of the first of ``references``, which have a tag, whose registry has the image."""
-    return _first(references, platforms, ca)[1].digest
-
-
 @dataclass(frozen=True, kw_only=True)
-class Resolved:
-    """An image in a registry: ``digest`` is that of the index, ``own`` that of one platform.
+class LocatedImage:
+    """An image in a registry: ``reference`` is the one that names it, ``digest`` that of the index.
 
-    They are equal for an image that is for one platform only, which is not an index.
+    ``platforms`` are the digests of its images by platform; empty if it is not an index.
     """
 
+    reference: str
     digest: str
-    own: str
+    platforms: Mapping[str, str]
 
 
-def resolved(reference: str, platform: str, ca: Path | None = None) -> Resolved:
-    """The image that ``reference`` names now, and the one for ``platform`` in it."""
-    place = parse_reference(reference)
-    repository = Repository(place.registry, place.repository, ca=ca, retries=_ONCE_MORE)
-    document = repository.manifest(place.version)
-    if document is None:
-        raise EngineError(Problem(what=f"{reference} does not exist.", fix=_FIX))
-    _require_platform(repository, document, reference, platform)
-    entries = manifest_contents(document).manifests
-    digests = (entry.digest for entry in entries if entry.platform == platform)
-    return Resolved(digest=document.digest, own=next(digests, document.digest))
+def locate(
+    references: Sequence[str],
+    platforms: Collection[str],
+    ca: Path | None = None,
+    *,
+    tries: int = _BRIEF,
+) -> LocatedImage:
+    """The image at the first of ``references``, which are of one image, whose registry has it.
 
-
-def is_index(references: Sequence[str], platform: str, ca: Path | None = None) -> bool:
-    """True if the digest that ``references`` have is that of an index, with ``platform`` in it.
+    ``ca`` is a file of certificates to trust.
 
     Raises:
-        ArtifactError: the image is not for ``platform``.
+        ArtifactError: the image is not for all of ``platforms``.
+        UnreachableError: the registry of the only reference cannot be reached.
         EngineError: no registry has it; with the reason of each of them.
     """
-    return bool(manifest_contents(_first(references, (platform,), ca)[1]).manifests)
-
-
-def _first(
-    references: Sequence[str], platforms: Collection[str], ca: Path | None
-) -> tuple[str, Document]:
     problems: list[Problem] = []
+    retries = replace(RETRIES, tries=tries)
     for reference in references:
         try:
             place = parse_reference(reference)
-            repository = Repository(place.registry, place.repository, ca=ca, retries=_BRIEF)
+            repository = Repository(place.registry, place.repository, ca=ca, retries=retries)
             document = repository.manifest(place.version)
             if document is None:
                 problems.append(Problem(what=f"{reference} does not exist.", fix=_FIX))
                 continue
-            for platform in platforms:
-                _require_platform(repository, document, reference, platform)
+            try:
+                contents = manifest_contents(document)
+                digests = {e.platform: e.digest for e in contents.manifests if e.platform}
+                present = {*digests}
+                if not contents.manifests:
+                    config = repository.read_config(contents.blobs[0])
+                    present = {f"{config['os']}/{config['architecture']}"}
+            except (ValueError, LookupError, TypeError) as error:
+                what = f"{reference} is not an image that can be read."
+                raise RegistryError(Problem(what=what, fix=_FIX)) from error
         except RegistryError as error:
+            if len(references) == 1:
+                raise
             problems += error.problems
-        else:
-            return reference, document
+            continue
+        for platform in platforms:
+            if platform not in present:
+                listed = ", ".join(sorted(present)) or "no platform"
+                what = f"{reference} is for {listed}, and {platform} is needed."
+                raise ArtifactError(Problem(what=what, fix=f"Name an image for {platform}."))
+        return LocatedImage(reference=reference, digest=document.digest, platforms=digests)
     raise EngineError(problems)
-
-
-def _require_platform(
-    repository: Repository, document: Document, reference: str, platform: str
-) -> None:
-    """Raise ArtifactError for an image of another platform, RegistryError for what is none."""
-    try:
-        contents = manifest_contents(document)
-        if contents.manifests:
-            platforms = {entry.platform for entry in contents.manifests if entry.platform}
-        else:
-            config = repository.read_config(contents.blobs[0])
-            platforms = {f"{config['os']}/{config['architecture']}"}
-    except (ValueError, LookupError, TypeError) as error:
-        what = f"{reference} is not an image that can be read."
-        raise RegistryError(Problem(what=what, fix=_FIX)) from error
-    if platform not in platforms:
-        listed = ", ".join(sorted(platforms)) or "no platform"
-        what = f"{reference} is for {listed}, and {platform} is needed."
-        raise ArtifactError(Problem(what=what, fix=f"Name an image for {platform}."))

@@ -14,7 +14,9 @@ import ssl
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urljoin, urlsplit
@@ -25,28 +27,8 @@ import requests
 from requests.utils import parse_dict_header
 
 from cannery.common import console
+from cannery.common import http as web
 from cannery.common.errors import EngineError, Problem
-from cannery.common.http import (
-    AGAIN,
-    LONGEST_WAIT,
-    UNKNOWN_ISSUER,
-    RefusedError,
-    RetryPolicy,
-    RetryState,
-    Session,
-    UnsafeRedirectError,
-    causes,
-    certificate_error,
-    is_loopback,
-    is_safe,
-    origin,
-    public,
-    read_bounded,
-    require_as_safe,
-    retry_after,
-    root_cause,
-    tls_context,
-)
 from cannery.common.outside import one_line, parse_json
 
 _LONGEST = 2000
@@ -71,67 +53,53 @@ class UnreachableError(RegistryError):
     """Nobody answers where the registry should be, or the connection breaks every time."""
 
 
-def require_trust(host: str, error: requests.RequestException) -> None:
+def _require_trust(host: str, error: requests.RequestException) -> None:
     """Raise RegistryError if ``error`` is that TLS does not prove who ``host`` is."""
-    if untrusted := certificate_error(error):
+    if untrusted := web.certificate_error(error):
         what = f"the certificate of {host} is not trusted: {untrusted.verify_message}."
         fix = "The registry needs a valid certificate for this name."
-        if untrusted.verify_code in UNKNOWN_ISSUER:
+        if untrusted.verify_code in web.UNKNOWN_ISSUER:
             fix = "Add --ca FILE with the certificate of its issuer."
         raise RegistryError(Problem(what=what, fix=fix)) from error
-    if is_plain(error):
+    if _is_plain(error):
         what = f"{host} has no TLS, which is allowed on this machine only."
         fix = "Put a proxy with TLS in front of it."
         raise RegistryError(Problem(what=what, fix=fix)) from error
 
 
-def is_plain(error: Exception) -> bool:
+def _is_plain(error: Exception) -> bool:
     """True if the other side has answered without TLS."""
-    return any(isinstance(each, ssl.SSLError) and each.reason in _NO_TLS for each in causes(error))
+    causes = web.causes(error)
+    return any(isinstance(cause, ssl.SSLError) and cause.reason in _NO_TLS for cause in causes)
 
 
 def explanation(response: requests.Response) -> str:
     """The status and the error messages of a response, as a sentence."""
-    errors = [
+    try:
+        errors = parse_json(response.content)["errors"]
+    except (ValueError, TypeError, KeyError):
+        errors = []
+    messages = [
         " ".join(str(error[key]) for key in ("code", "message", "detail") if error.get(key))
-        for error in _errors(response)
+        for error in (errors if isinstance(errors, list) else [])
+        if isinstance(error, dict)
     ]
-    message = "; ".join(errors) or response.text.strip()[:300] or response.reason
+    message = "; ".join(messages) or response.text.strip()[:300] or response.reason
     return one_line(f"{response.status_code} {message[:_LONGEST]}".rstrip(".")) + "."
 
 
 def storage_is_full(response: requests.Response) -> bool:
     """True if the registry has no space left."""
-    if response.status_code == requests.codes.insufficient_storage:
-        return True
     # The specification has no code for it. docker-registry sends the errno, others a sentence.
-    return _has_enospc(_errors(response)) or "no space left" in response.text.lower()
-
-
-def _has_enospc(value: object) -> bool:
-    if isinstance(value, dict):
-        return value.get("Err") == errno.ENOSPC or any(map(_has_enospc, value.values()))
-    return isinstance(value, list) and any(map(_has_enospc, value))
-
-
-def _errors(response: requests.Response) -> list[dict[str, Any]]:
-    """The errors in the body, in the form of the OCI distribution specification."""
-    try:
-        errors = parse_json(response.content)["errors"]
-    except (ValueError, TypeError, KeyError):
-        return []
-    if not isinstance(errors, list):
-        return []
-    return [error for error in errors if isinstance(error, dict)]
+    return response.status_code == requests.codes.insufficient_storage or bool(
+        re.search(rf'"Err":\s*{errno.ENOSPC}\b|no space left', response.text, re.IGNORECASE)
+    )
 
 
 _TOKEN = re.compile(r"[!-~]{1,65536}")
 """Matches what a header can carry; longer than any token of a registry."""
 
 _CHALLENGE = re.compile(r"(Basic|Bearer)\s+(.*)", re.IGNORECASE | re.DOTALL)
-
-Send = Callable[..., requests.Response]
-"""Sends one request; takes a method, a URL and the other arguments of ``requests``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,25 +133,22 @@ def login_of(host: str) -> Login:
 class RegistryAuth:
     """The authorization for one registry, which is obtained when the registry asks for it.
 
-    ``plain`` says whether the registry is used over plain HTTP.
+    ``send`` sends a request for a token; it takes a method, a URL and arguments of ``requests``.
     """
 
-    def __init__(self, host: str, *, plain: Callable[[], bool]) -> None:
+    def __init__(self, host: str, send: Callable[..., requests.Response]) -> None:
         self._host = host
-        self._plain = plain
-        self._login: Login | None = None
+        self._send = send
         self._scopes: dict[str, None] = {}
         self._realm: tuple[str, str, int] | None = None
         self.header = ""
         """The value of the ``Authorization`` header; empty as long as there is none."""
 
-    @property
+    @cached_property
     def login(self) -> Login:
-        if self._login is None:
-            self._login = login_of(self._host)
-        return self._login
+        return login_of(self._host)
 
-    def answer(self, response: requests.Response, send: Send) -> bool:
+    def answer(self, response: requests.Response) -> bool:
         """True if ``header`` has changed, so that the request is worth sending again.
 
         ``response`` must be the registry's own: it names the receiver of the password.
@@ -191,61 +156,54 @@ class RegistryAuth:
         match = _CHALLENGE.search(response.headers.get("WWW-Authenticate", ""))
         if not match:
             return False
-        before = self.header
+        before, login = self.header, self.login
+        basic = ""
+        if login.username:
+            text = f"{login.username}:{login.password}".encode()
+            basic = "Basic " + base64.b64encode(text).decode()
         if match[1].lower() == "basic":
-            if self.login.username:
-                self.header = _basic(self.login)
+            self.header = basic or before
             return self.header != before
         fields: dict[str, str | None] = parse_dict_header(match[2])  # type: ignore[no-untyped-call]
-        token = self._token({name: value for name, value in fields.items() if value}, send)
-        self.header = f"Bearer {token}" if token else ""
-        return bool(token)
-
-    def _token(self, challenge: dict[str, str], send: Send) -> str:
-        realm = self._admitted(challenge.get("realm", ""))
+        realm = fields.get("realm") or ""
+        is_plain = (response.url or "").startswith("http:")
+        self._check_realm(realm, may_be_plain=is_plain)
         # With earlier scopes too, or reading and writing would replace each other's token.
-        self._scopes |= dict.fromkeys(challenge.get("scope", "").split())
-        query = [("service", challenge["service"])] if challenge.get("service") else []
+        self._scopes |= dict.fromkeys((fields.get("scope") or "").split())
+        query = [("service", service)] if (service := fields.get("service")) else []
         query += [("scope", scope) for scope in self._scopes]
-        if self.login.token:
+        if login.token:
             form = [*query, ("grant_type", "refresh_token"), ("client_id", "cannery")]
-            form.append(("refresh_token", self.login.token))
-            response = send("POST", realm, data=form, allow_redirects=False)
+            form.append(("refresh_token", login.token))
+            reply = self._send("POST", realm, data=form, allow_redirects=False)
         else:
-            headers = {"Authorization": _basic(self.login)} if self.login.username else {}
-            response = send("GET", realm, params=query, headers=headers, allow_redirects=False)
-        if response.status_code != requests.codes.ok:
-            return ""
-        try:
-            loaded = parse_json(response.content)
+            headers = {"Authorization": basic} if basic else {}
+            reply = self._send("GET", realm, params=query, headers=headers, allow_redirects=False)
+        token = None
+        with suppress(ValueError, AttributeError):
+            loaded = parse_json(reply.content) if reply.status_code == requests.codes.ok else {}
             token = loaded.get("access_token") or loaded.get("token")
-        except (ValueError, AttributeError):
-            return ""
-        return token if isinstance(token, str) and _TOKEN.fullmatch(token) else ""
+        valid = isinstance(token, str) and _TOKEN.fullmatch(token)
+        self.header = f"Bearer {token}" if valid else ""
+        return bool(valid)
 
-    def _admitted(self, realm: str) -> str:
-        """``realm``, if it may get the password: it always is where the first one was."""
+    def _check_realm(self, realm: str, *, may_be_plain: bool) -> None:
+        """Raise EngineError if ``realm`` may not get the password."""
         try:
-            place = origin(realm)
+            place = web.origin(realm)
         except ValueError as error:
             what = f"{self._host} asks for a login at an address that is not valid: {error}."
             fix = "Look into the registry's settings of its tokens."
             raise EngineError(Problem(what=what, fix=fix)) from error
-        if place[0] != "https" and not (self._plain() and is_safe(realm)):
-            what = f"{self._host} asks to send the password unencrypted to {public(realm)}."
+        if place[0] != "https" and not (may_be_plain and web.is_safe(realm)):
+            what = f"{self._host} asks to send the password unencrypted to {web.public(realm)}."
             fix = "The registry has to use https for logins."
             raise EngineError(Problem(what=what, fix=fix))
         self._realm = self._realm or place
         if place != self._realm:
-            what = f"{self._host} names another place for logins than before: {public(realm)}."
+            what = f"{self._host} names another place for logins than before: {web.public(realm)}."
             fix = "The password was not sent there. Look into the registry's settings."
             raise EngineError(Problem(what=what, fix=fix))
-        return realm
-
-
-def _basic(login: Login) -> str:
-    text = f"{login.username}:{login.password}".encode()
-    return "Basic " + base64.b64encode(text).decode()
 
 
 _CERTIFICATES = Path("/etc/docker/certs.d")
@@ -259,41 +217,31 @@ _TIMEOUT = (10.0, 300.0)
 
 _SETTINGS = "Look into the settings of the registry and of what is in front of it."
 
-_AGAIN = AGAIN - {requests.codes.server_error}
+_AGAIN = web.AGAIN - {requests.codes.server_error}
 """Of these, a registry whose disk is full answers 500, every time."""
 
-RETRIES = RetryPolicy(tries=9, pause=0.25, longest=30.0)
+RETRIES = web.RetryPolicy(tries=9, pause=0.25, longest=30.0)
 """About a minute, unless the registry asks to wait."""
 
 _FIRST_TRIES = 6
 """Tries, about 8 seconds, before the first answer: the name may be wrong."""
 
 
-def _as_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Keeps ``requests`` from using a login in ~/.netrc."""
-    return request
-
-
 class Http:
     """Requests to ``host``: HTTPS, or plain HTTP if it is this machine."""
 
     def __init__(
-        self, host: str, *, ca: Path | None = None, retries: RetryPolicy = RETRIES
+        self, host: str, *, ca: Path | None = None, retries: web.RetryPolicy = RETRIES
     ) -> None:
         self.host = host
+        self.auth = RegistryAuth(host, self._send)
         self._retries = retries
         self._base = ""
         self._has_answered = False
-        self._auth = RegistryAuth(host, plain=lambda: self._base.startswith("http:"))
         certificates = sorted((_CERTIFICATES / host).glob("*.crt"))
-        self._session = Session(tls_context([*([ca] if ca else []), *certificates]))
+        self._session = web.Session(web.tls_context([*([ca] if ca else []), *certificates]))
         # No proxy is between this machine and itself.
-        self._session.trust_env = not is_loopback(host)
-
-    @property
-    def login(self) -> tuple[str, str]:
-        """The user's name and password for the engine's pull; empty without a login."""
-        return self._auth.login.username, self._auth.login.password
+        self._session.trust_env = not web.is_loopback(host)
 
     def request(
         self, method: str, path: str, *, body: bytes | None = None, **more: Any
@@ -303,34 +251,33 @@ class Http:
 
     def with_retries(self, attempt: Callable[[], requests.Response]) -> requests.Response:
         """The response of ``attempt``, repeated where that may help; raises as ``request``."""
-        tries = RetryState(self._retries)
+        tries = web.RetryState(self._retries)
         while True:
             try:
                 response = attempt()
-            except (RefusedError, requests.TooManyRedirects) as error:
+            except (web.RefusedError, requests.TooManyRedirects) as error:
                 is_circle = isinstance(error, requests.TooManyRedirects)
                 what = f"{self.host}: {'it redirects in circles' if is_circle else error}."
                 raise RegistryError(Problem(what=what, fix=_SETTINGS)) from error
             except requests.RequestException as error:
-                require_trust(self.host, error)
+                _require_trust(self.host, error)
                 pause = tries.pause()
                 # There may be no registry of this name.
                 may_be_wrong = not self._has_answered and (
                     isinstance(error, requests.ConnectTimeout) or tries.count >= _FIRST_TRIES
                 )
                 if pause is None or may_be_wrong:
-                    cause = f"{root_cause(error)} ({tries.count} times)"
+                    cause = f"{web.root_cause(error)} ({tries.count} times)"
                     what = f"{self.host} cannot be reached or breaks off: {cause}."
-                    fix = (
-                        "Check the name, that the registry runs, and the proxy settings; then try "
-                        "again."
-                    )
-                    raise UnreachableError(Problem(what=what, fix=fix)) from error
+                    fix = "Check the name, that the registry runs, and the proxy settings; then "
+                    raise UnreachableError(Problem(what=what, fix=f"{fix}try again.")) from error
             else:
                 self._has_answered = True
+                if response.status_code in (401, 403):
+                    raise self._denied(response)
                 if response.status_code not in _AGAIN:
-                    return self._admitted(response)
-                wait = retry_after(response)
+                    return response
+                wait = web.retry_after(response)
                 pause = tries.pause(asked=wait)
                 if pause is None:
                     raise self._gave_up(response, tries.count, wait)
@@ -357,73 +304,64 @@ class Http:
         answered = False
         while True:
             headers = {**more.get("headers", {})}
-            if self._auth.header and self._is_own(url):
-                headers["Authorization"] = self._auth.header
+            if self.auth.header and self._is_same_origin(url):
+                headers["Authorization"] = self.auth.header
             sent = {**more, "headers": headers}
-            if content:
-                with content() as stream:
-                    response = self._send(method, url, **sent, data=stream)
-            else:
-                response = self._send(method, url, **sent)
+            with content() if content else nullcontext(more.get("data")) as body:
+                response = self._send(method, url, **{**sent, "data": body})
             if not response.ok:
-                read_bounded(response)
-            if response.status_code != requests.codes.unauthorized or answered:
-                return response
-            if not self._is_own(response.url):
+                web.read_bounded(response)
+            asks = response.status_code == requests.codes.unauthorized
+            if answered or not asks or not self._is_same_origin(response.url):
                 return response
             answered = True
-            if not self._auth.answer(response, self._send):
+            if not self.auth.answer(response):
                 return response
 
     def _send(self, method: str, url: str, **more: Any) -> requests.Response:
-        return self._session.request(method, url, timeout=_TIMEOUT, auth=_as_is, **more)
+        # An ``auth`` that does nothing keeps ``requests`` from using a login in ~/.netrc.
+        return self._session.request(
+            method, url, timeout=_TIMEOUT, auth=lambda prepared: prepared, **more
+        )
 
     def _url(self, path: str) -> str:
         if not self._base:
-            self._base = self._api()
+            base = f"https://{_HUB.get(self.host, self.host)}/v2/"
+            if web.is_loopback(self.host):
+                try:
+                    self._send("GET", base).close()
+                except requests.exceptions.SSLError as error:
+                    if not _is_plain(error):
+                        raise
+                    base = base.replace("https:", "http:", 1)
+            self._base = base
         try:
             url = urljoin(self._base, path)
-            base, parts = urlsplit(self._base), urlsplit(url)
+            base_parts, parts = urlsplit(self._base), urlsplit(url)
         except ValueError as error:
-            raise UnsafeRedirectError("it redirects to an invalid address") from error
-        if parts.netloc == base.netloc:
+            raise web.UnsafeRedirectError("it redirects to an invalid address") from error
+        if parts.netloc == base_parts.netloc:
             # Behind a proxy that speaks TLS for it, a registry may say http of itself.
-            return parts._replace(scheme=base.scheme).geturl()
-        require_as_safe(self._base, url)
+            return parts._replace(scheme=base_parts.scheme).geturl()
+        web.require_as_safe(self._base, url)
         return url
 
-    def _is_own(self, url: str) -> bool:
-        return origin(url) == origin(self._base)
+    def _is_same_origin(self, url: str) -> bool:
+        return web.origin(url) == web.origin(self._base)
 
-    def _api(self) -> str:
-        """The URL of the API: HTTPS, unless the registry is on this machine and has no TLS."""
-        base = f"https://{_HUB.get(self.host, self.host)}/v2/"
-        if is_loopback(self.host):
-            try:
-                self._send("GET", base).close()
-            except requests.exceptions.SSLError as error:
-                if is_plain(error):
-                    return base.replace("https:", "http:", 1)
-                raise
-        return base
-
-    def _admitted(self, response: requests.Response) -> requests.Response:
-        """``response``, unless the registry asks for a login or denies access."""
-        if response.status_code not in (401, 403):
-            return response
+    def _denied(self, response: requests.Response) -> RegistryError:
         message = explanation(response)
-        if not self._is_own(response.url):
-            what = f"{self.host} sends requests to {public(response.url)}, which refuses them"
-            problem = Problem(what=f"{what}: {message}", fix=_SETTINGS)
-            raise RegistryError(problem, status=response.status_code)
         fix = f"Log in with an account that has access: docker login {self.host}"
-        if response.status_code == requests.codes.forbidden:
+        if not self._is_same_origin(response.url):
+            place, fix = web.public(response.url), _SETTINGS
+            what = f"{self.host} sends requests to {place}, which refuses them: {message}"
+        elif response.status_code == requests.codes.forbidden:
             what = f"{self.host} denies access: {message}"
-        elif self._auth.login.username or self._auth.login.token:
+        elif self.auth.login.username or self.auth.login.token:
             what = f"{self.host} rejects the login that docker has stored for it: {message}"
         else:
             what = f"{self.host} requires a login, and docker has stored none for it: {message}"
-        raise RegistryError(Problem(what=what, fix=fix), status=response.status_code)
+        return RegistryError(Problem(what=what, fix=fix), status=response.status_code)
 
     def _gave_up(self, response: requests.Response, tries: int, wait: float) -> RegistryError:
         message = f"{self.host} has answered {response.status_code} {tries} times"
@@ -431,6 +369,6 @@ class Http:
         if response.status_code == requests.codes.too_many_requests:
             message = f"{self.host} has asked {tries} times to wait: its rate limit is reached"
             fix = "Try again later, or log in with an account that has a higher limit."
-        if wait > LONGEST_WAIT:
+        if wait > web.LONGEST_WAIT:
             message += f", and asks to wait for {wait:.0f} s"
         return RegistryError(Problem(what=f"{message}.", fix=fix), status=response.status_code)

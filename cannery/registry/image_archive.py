@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Protocol, cast
+from typing import IO, Any, BinaryIO, cast
 
 import zstandard
 
-from cannery.common.errors import EngineError, Problem, UsageError, did_you_mean, file_error
+from cannery.common.errors import EngineError, Problem, file_error
 from cannery.common.files import Pieces, temporary_folder, write_files
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.registry.oci import CONFIG, LAYERS, Descriptor, digest_of
@@ -48,6 +48,10 @@ class PackedLayer:
     diff_id: str
     path: Path
 
+    def open(self) -> BinaryIO:
+        """Open the blob to read it."""
+        return self.path.open("rb")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Packed:
@@ -61,27 +65,21 @@ class Packed:
         return Descriptor(media_type=CONFIG, digest=digest_of(self.config), size=len(self.config))
 
 
-class _Compressor(Protocol):
-    def compress(self, data: bytes, /) -> bytes: ...
-    def flush(self) -> bytes: ...
-
-
-def _zstd() -> _Compressor:
+def _zstd() -> Any:
     # Any number of threads gives the same bytes, but no threads gives others. The size is left
     # out because it is not always known beforehand.
     threads = os.cpu_count() or 1
-    compressor = zstandard.ZstdCompressor(
+    return zstandard.ZstdCompressor(
         level=_ZSTD_LEVEL, threads=threads, write_checksum=True, write_content_size=False
-    )
-    return cast("_Compressor", compressor.compressobj())
+    ).compressobj()
 
 
-def _gzip() -> _Compressor:
+def _gzip() -> Any:
     # 31: with a gzip header, which has neither a time nor a name.
-    return cast("_Compressor", zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, 31))
+    return zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, 31)
 
 
-_COMPRESSORS: Mapping[str, tuple[str, Callable[[], _Compressor]]] = {
+_COMPRESSORS: Mapping[str, tuple[str, Callable[[], Any]]] = {
     "zstd": (f"zstd-{_ZSTD_LEVEL}", _zstd),
     "gzip": (f"gzip-{_GZIP_LEVEL}", _gzip),
 }
@@ -94,11 +92,6 @@ class Blobs:
     folder: Path
     compression: str = "zstd"
 
-    def __post_init__(self) -> None:
-        if self.compression not in _COMPRESSORS:
-            hint = did_you_mean(self.compression, _COMPRESSORS)
-            raise UsageError(f"unknown compression {self.compression!r}. {hint}")
-
     def pack(
         self, image: str, diff_ids: Iterable[str], save: Callable[[], Iterator[bytes]]
     ) -> Packed:
@@ -110,11 +103,8 @@ class Blobs:
         config_path = self.folder / "configs" / image.removeprefix("sha256:")
         try:
             config = config_path.read_bytes() if config_path.is_file() else b""
-            if _diff_ids(config) != expected:
-                config = b""
-            if not config or not all(map(self._known, expected)):
-                with temporary_folder(self.folder / "sha256") as making:
-                    config = self._take(image, expected, save, making)
+            if not config or _diff_ids(config) != expected or not all(map(self._known, expected)):
+                config = self._compress_layers(image, expected, save)
                 write_files({config_path: config.decode()})
         except OSError as error:
             raise file_error("write", Path(error.filename or self.folder), error) from error
@@ -125,25 +115,35 @@ class Blobs:
             raise EngineError(Problem(what=what, fix="Build the image again, with --force."))
         return Packed(config=config, layers=tuple(layer for d in expected if (layer := layers[d])))
 
-    def _take(
-        self,
-        image: str,
-        expected: tuple[str, ...],
-        save: Callable[[], Iterator[bytes]],
-        making: Path,
+    def _compress_layers(
+        self, image: str, expected: tuple[str, ...], save: Callable[[], Iterator[bytes]]
     ) -> bytes:
-        """Compress all layers of the archive that are not kept yet, and return the config."""
+        """Compress all layers of the archive that are not kept yet, and return the config.
+
+        The content of a file decides what it is, because names differ between stores and versions
+        of the engine.
+        """
         configs: list[bytes] = []
         # Closed explicitly, which ends its request even if not all of it was read.
-        with closing(cast("Any", save())) as pieces:
+        with (
+            temporary_folder(self.folder / "sha256") as folder,
+            closing(cast("Any", save())) as pieces,
+        ):
             raw = cast("IO[bytes]", io.BufferedReader(Pieces(pieces), _CHUNK))
             try:
                 with tarfile.open(fileobj=raw, mode="r|") as archive:
                     for member in archive:
-                        if member.isfile():
-                            content = archive.extractfile(member)
-                            assert content
-                            configs += self._look(member, content, expected, making)
+                        digest = "sha256:" + member.name.rpartition("/")[2]
+                        known = digest in expected and self._known(digest)
+                        content = None if known else archive.extractfile(member)
+                        if not content:
+                            continue
+                        head = content.read(4)
+                        if head.startswith(b"{") and member.size <= MOST_CONFIG:
+                            text = head + content.read()
+                            configs += [text] if _diff_ids(text) == expected else []
+                        else:
+                            self._compress(_decompressed(content, head), expected, folder / "blob")
             except tarfile.TarError as error:
                 what = f"the engine's archive of {image} cannot be read: {error}."
                 raise EngineError(what) from error
@@ -152,23 +152,6 @@ class Blobs:
         if not exact:
             raise EngineError(f"the engine's archive of {image} does not contain its config.")
         return exact[0]
-
-    def _look(
-        self, member: tarfile.TarInfo, content: IO[bytes], expected: tuple[str, ...], making: Path
-    ) -> list[bytes]:
-        """Compress ``content`` if it is a layer; return it if it is the config.
-
-        The content decides, because names differ between stores and versions of the engine.
-        """
-        name = "sha256:" + member.name.rpartition("/")[2]
-        if name in expected and self._known(name):
-            return []
-        head = content.read(4)
-        if head.startswith(b"{") and member.size <= MOST_CONFIG:
-            text = head + content.read()
-            return [text] if _diff_ids(text) == expected else []
-        self._compress(_decompressed(content, head), expected, making / "blob")
-        return []
 
     def _compress(self, plain: IO[bytes], expected: tuple[str, ...], path: Path) -> None:
         plain_hash, blob_hash = hashlib.sha256(), hashlib.sha256()
@@ -228,11 +211,6 @@ def _diff_ids(text: bytes) -> tuple[str, ...]:
         return tuple(parse_json(text, most=MOST_CONFIG)["rootfs"]["diff_ids"])
     except (ValueError, KeyError, TypeError):
         return ()
-
-
-def opener(path: Path) -> Callable[[], BinaryIO]:
-    """A function that opens ``path``."""
-    return lambda: path.open("rb")
 
 
 def unpacked(blob: Descriptor, chunks: Iterator[bytes]) -> str:

@@ -139,8 +139,8 @@ def manifest_contents(document: Document) -> ManifestContents:
         loaded = parse_json(document.content)
         blobs = [*([loaded["config"]] if "config" in loaded else []), *loaded.get("layers", [])]
         return ManifestContents(
-            manifests=tuple(_descriptor(each) for each in loaded.get("manifests", [])),
-            blobs=tuple(_descriptor(each) for each in blobs),
+            manifests=tuple(_descriptor(entry) for entry in loaded.get("manifests", [])),
+            blobs=tuple(map(_descriptor, blobs)),
             annotations={str(k): str(v) for k, v in (loaded.get("annotations") or {}).items()},
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -163,6 +163,6 @@ def _descriptor(loaded: Mapping[str, Any]) -> Descriptor:
         size=size,
         platform=f"{_text(platform['os'])}/{_text(platform['architecture'])}" if platform else "",
         annotations={
-            _text(name): _text(each) for name, each in (loaded.get("annotations") or {}).items()
+            _text(name): _text(value) for name, value in (loaded.get("annotations") or {}).items()
         },
     )

@@ -105,7 +105,7 @@ class Record:
     @property
     def digests(self) -> frozenset[str]:
         """Every manifest that has to stay in the registry."""
-        return frozenset({self.digest, *(each.digest for each in self.platforms.values())})
+        return frozenset({self.digest, *(image.digest for image in self.platforms.values())})
 
 
 def to_text(record: Record) -> str:
@@ -209,24 +209,24 @@ def _record(loaded: dict[str, Any]) -> Record:
     for platform, image in loaded["platforms"].items():
         layers = tuple(_made(LayerRecord, layer) for layer in image["layers"])
         images[platform] = _made(PlatformImage, {**image, "layers": layers})
-    more = {
+    loaded |= {
         "platforms": images,
         "changes": _made(Changes, {**loaded["changes"], "changed": changed}),
         "verified": tuple(_made(Tested, result) for result in loaded["verified"]),
         "tags": tuple(loaded["tags"]),
     }
-    record: Record = _made(Record, {**loaded, **more})
+    record: Record = _made(Record, loaded)
     return record
 
 
 def _made(kind: Any, values: dict[str, Any]) -> Any:
     """A ``kind`` made of ``values``, which must have all of its fields with their types."""
-    names = {each.name: str(each.type) for each in fields(kind)}
+    names = {field.name: str(field.type) for field in fields(kind)}
     if unknown := sorted({*values} - {*names}):
         raise ValueError(f"unknown field {unknown[0]!r}")
     for name, annotation in names.items():
-        wanted = {"str": str, "int": int, "bool": bool}.get(annotation)
-        if wanted and type(values[name]) is not wanted:
+        scalar = {"str": str, "int": int, "bool": bool}.get(annotation)
+        if scalar and type(values[name]) is not scalar:
             raise ValueError(f"the field {name!r} is not of type {annotation}")
         if annotation.startswith(("Mapping", "Packages")) and not isinstance(values[name], dict):
             raise ValueError(f"the field {name!r} is not a mapping")
@@ -235,28 +235,24 @@ def _made(kind: Any, values: dict[str, Any]) -> Any:
 
 def difference(since: str, before: Packages, after: Packages) -> Changes:
     """The packages that differ between ``before``, of the tag ``since``, and ``after``."""
-    old, new = _flat(before, after), _flat(after, before)
+    kinds: dict[str, set[str]] = {}
+    for packages in (before, after):
+        for kind, names in packages.items():
+            for name in names:
+                kinds.setdefault(name, set()).add(kind)
+    # A name that several kinds of packages have gets its kind in front.
+    old, new = (
+        {
+            name if len(kinds[name]) == 1 else f"{kind}:{name}": version
+            for kind, names in packages.items()
+            for name, version in names.items()
+        }
+        for packages in (before, after)
+    )
+    both = sorted({*old} & {*new})
     return Changes(
         since=since,
         added={name: new[name] for name in sorted({*new} - {*old})},
         removed={name: old[name] for name in sorted({*old} - {*new})},
-        changed={
-            name: (old[name], new[name])
-            for name in sorted({*old} & {*new})
-            if old[name] != new[name]
-        },
+        changed={name: (old[name], new[name]) for name in both if old[name] != new[name]},
     )
-
-
-def _flat(packages: Packages, others: Packages) -> dict[str, str]:
-    """Name to version; a name that several kinds of packages have gets its kind in front."""
-    kinds: dict[str, set[str]] = {}
-    for each in (packages, others):
-        for kind, names in each.items():
-            for name in names:
-                kinds.setdefault(name, set()).add(kind)
-    return {
-        name if len(kinds[name]) == 1 else f"{kind}:{name}": version
-        for kind, names in packages.items()
-        for name, version in names.items()
-    }

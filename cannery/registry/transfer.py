@@ -1,50 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies images into a registry, from this machine or from another registry, and reads them back.
+"""Copies images into a registry by digest, reads them back, and moves tags all or none.
 
-Everything is addressed by digest; no tag is written here.
+The images are this machine's or another registry's.
 """
 
 from __future__ import annotations
 
 import io
+import signal
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import BinaryIO
 
 from cannery.common import console
-from cannery.common.errors import Problem, file_error
+from cannery.common.console import size_text
+from cannery.common.errors import CanneryError, Problem, PublishError, file_error
 from cannery.registry.client import Repository
 from cannery.registry.http import RegistryError
-from cannery.registry.image_archive import opener, unpacked
+from cannery.registry.image_archive import unpacked
 from cannery.registry.oci import Descriptor, Document, manifest_contents
 
 _BAD_REQUEST = 400
 """The status of the answer MANIFEST_BLOB_UNKNOWN."""
+
+BlobContents = Mapping[Descriptor, Callable[[], BinaryIO]]
 
 _LARGE = 100_000_000
 """Bytes; the upload of a larger blob is announced, because it takes long."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blob:
-    """A blob; ``content`` opens it, and may be called several times."""
-
-    descriptor: Descriptor
-    content: Callable[[], BinaryIO]
-
-
-@dataclass(frozen=True, kw_only=True)
 class OciContent:
     """Everything of an image: its blobs, and its manifests and indexes.
 
-    Each of ``documents`` comes after those that it needs; the last is what people pull.
+    ``blobs`` maps blobs to what opens them, which may be called several times. Each of
+    ``documents`` comes after those that it needs; the last is what people pull.
     """
 
     name: str
-    blobs: tuple[Blob, ...]
+    blobs: BlobContents
     documents: tuple[Document, ...]
 
     @property
@@ -52,51 +51,60 @@ class OciContent:
         return self.documents[-1]
 
 
-def blob_of(media_type: str, content: bytes) -> Blob:
-    """A blob with this content in memory."""
-    descriptor = Document(media_type=media_type, content=content).descriptor()
-    return Blob(descriptor=descriptor, content=lambda: io.BytesIO(content))
+def in_memory(*blobs: Document) -> BlobContents:
+    """Blobs whose content is in memory."""
+    return {blob.descriptor(): partial(io.BytesIO, blob.content) for blob in blobs}
 
 
-def upload(repository: Repository, image: OciContent) -> None:
-    """Upload ``image`` into ``repository``, except for blobs that it has already."""
+def upload(repository: Repository, image: OciContent, *, mount: str = "") -> None:
+    """Upload ``image`` into ``repository``, except for blobs that it has already.
+
+    ``mount`` names another repository of the registry that has the blobs.
+    """
 
     def fill() -> None:
-        missing = [blob for blob in image.blobs if not repository.has_blob(blob.descriptor.digest)]
-        size = megabytes(sum(blob.descriptor.size for blob in missing))
+        missing = [blob for blob in image.blobs if not repository.has("blobs", blob.digest)]
+        size = size_text(sum(blob.size for blob in missing))
         console.say(f"{image.name}: uploading {len(missing)} of {len(image.blobs)} blobs ({size})")
         for blob in missing:
-            if blob.descriptor.size > _LARGE:
-                size = megabytes(blob.descriptor.size)
-                console.say(f"{image.name}: uploading a blob of {size}")
+            if blob.size > _LARGE:
+                console.say(f"{image.name}: uploading a blob of {size_text(blob.size)}")
             try:
-                repository.put_blob(blob.descriptor, blob.content)
+                repository.put_blob(blob, image.blobs[blob], mount=mount)
             except OSError as error:
-                raise file_error("read", Path(error.filename or "."), error) from error
+                # The copy of another registry's blob cannot be written.
+                action = "read" if error.filename else "write"
+                path = Path(error.filename or tempfile.gettempdir())
+                raise file_error(action, path, error) from error
 
-    _store(repository, image.documents, fill)
-
-
-def _store(repository: Repository, documents: Iterable[Document], fill: Callable[[], None]) -> None:
-    """Write ``documents`` once ``fill`` has uploaded the missing blobs.
-
-    Two runs that upload the same blob at once may each see it before the registry keeps it. If the
-    registry then rejects a manifest because of it, the missing blobs are uploaded again.
-    """
     fill()
-    for document in documents:
+    for document in image.documents:
         try:
             repository.put_manifest(document.digest, document)
         except RegistryError as error:
             if error.status != _BAD_REQUEST:
                 raise
+            # Two runs that upload a blob at once may each see it before the registry keeps it.
             fill()
             repository.put_manifest(document.digest, document)
 
 
-def megabytes(size: int) -> str:
-    """``size`` in bytes as text, as in ``1.5 MB``."""
-    return f"{size / 1e6:.1f} MB"
+def copy(source: Repository, destination: Repository, documents: Sequence[Document]) -> None:
+    """Copy ``documents`` of ``source``, and their blobs, into ``destination``."""
+    with tempfile.TemporaryDirectory(prefix="cannery-copy-") as folder:
+        path = Path(folder) / "blob"
+
+        def write(chunks: Iterator[bytes]) -> None:
+            with path.open("wb") as file:
+                file.writelines(chunks)
+
+        def download(blob: Descriptor) -> BinaryIO:
+            source.read_blob(blob, write)
+            return path.open("rb")
+
+        blobs = {blob: partial(download, blob) for blob in _blobs_of(documents).values()}
+        content = OciContent(name=str(source), blobs=blobs, documents=tuple(documents))
+        upload(destination, content, mount=source.name if source.host == destination.host else "")
 
 
 def closure(repository: Repository, digest: str) -> list[Document]:
@@ -107,16 +115,15 @@ def closure(repository: Repository, digest: str) -> list[Document]:
         fix = "Somebody may have deleted it meanwhile: try again."
         raise RegistryError(Problem(what=what, fix=fix), status=404)
     try:
-        inner = manifest_contents(document).manifests
+        entries = manifest_contents(document).manifests
     except ValueError as error:
         raise RegistryError(Problem(what=f"{repository.at(digest)}: {error}.")) from error
-    nested = [manifest for entry in inner for manifest in closure(repository, entry.digest)]
+    nested = [manifest for entry in entries for manifest in closure(repository, entry.digest)]
     return [*{manifest.digest: manifest for manifest in [*nested, document]}.values()]
 
 
-def blobs_of(documents: list[Document]) -> dict[str, Descriptor]:
-    """Digest to descriptor of every blob that ``documents`` name."""
-    return {blob.digest: blob for each in documents for blob in manifest_contents(each).blobs}
+def _blobs_of(documents: Iterable[Document]) -> dict[str, Descriptor]:
+    return {b.digest: b for document in documents for b in manifest_contents(document).blobs}
 
 
 def read_back(
@@ -128,58 +135,172 @@ def read_back(
     ``seen`` are not read, and those that were read are added to it.
     """
     documents = closure(repository, digest)
-    for blob in blobs_of(documents).values():
+    for blob in _blobs_of(documents).values():
         if blob.digest in seen:
             continue
-        wanted = diff_ids.get(blob.digest, "")
-        if wanted:
-            try:
-                actual = repository.read_blob(blob, partial(unpacked, blob))
-            except ValueError as error:
-                raise RegistryError(Problem(what=f"{repository}: {error}.")) from error
-        else:
-            # The digest is checked while the content is read.
-            actual = repository.read_blob(blob, _drain)
-        if actual != wanted:
-            what = (
-                f"the layer {blob.digest} of {repository} unpacks to {actual} instead of {wanted}."
-            )
+        expected = diff_ids.get(blob.digest)
+        try:
+            # The digest of the blob is checked while it is read.
+            actual = repository.read_blob(blob, partial(unpacked if expected else _drain, blob))
+        except ValueError as error:
+            raise RegistryError(Problem(what=f"{repository}: {error}.")) from error
+        if actual != expected:
+            what = f"the layer {blob.digest} of {repository} unpacks to {actual}"
             fix = (
                 "Delete .cannery/blobs and push again. If the image was published before, somebody "
                 "has changed it: delete its tag in the registry first."
             )
-            raise RegistryError(Problem(what=what, fix=fix))
+            raise RegistryError(Problem(what=f"{what} instead of {expected}.", fix=fix))
         seen.add(blob.digest)
     return documents
 
 
-def _drain(chunks: Iterator[bytes]) -> str:
-    for _ in chunks:
+def _drain(_: Descriptor, chunks: Iterator[bytes]) -> None:
+    for _chunk in chunks:
         pass
-    return ""
 
 
-def copy(source: Repository, destination: Repository, documents: list[Document]) -> None:
-    """Copy ``documents`` of ``source``, and their blobs, into ``destination``."""
-    blobs = blobs_of(documents)
-    mount = source.name if source.host == destination.host else ""
+_ASK = "Find out who moved it, then push again."
 
-    def fill() -> None:
-        missing = [blob for blob in blobs.values() if not destination.has_blob(blob.digest)]
-        size = megabytes(sum(blob.size for blob in missing))
-        console.say(f"copying {len(missing)} of {len(blobs)} blobs ({size}) to {destination}")
-        for blob in missing:
-            with tempfile.TemporaryDirectory(prefix="cannery-copy-") as folder:
-                path = Path(folder) / "blob"
-                try:
-                    source.read_blob(blob, partial(_write, path))
-                    destination.put_blob(blob, opener(path), mount=mount)
-                except OSError as error:
-                    raise file_error("write", path, error) from error
-
-    _store(destination, documents, fill)
+UNMOVED = "This run moved no tag."
+"""The last line of a failure before any tag was moved."""
 
 
-def _write(path: Path, chunks: Iterator[bytes]) -> None:
-    with path.open("wb") as file:
-        file.writelines(chunks)
+@dataclass(frozen=True, kw_only=True)
+class TagMove:
+    """A tag to point at ``after``; ``before`` is what it named at first, None for a new tag."""
+
+    tag: str
+    before: Document | None
+    after: Document
+
+
+def read_tags(repository: Repository, tags: Iterable[str]) -> dict[str, Document]:
+    """The manifest that each existing one of ``tags`` names now, so that it can be put back."""
+    documents = {tag: repository.manifest(tag) for tag in dict.fromkeys(tags)}
+    return {tag: document for tag, document in documents.items() if document}
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    signals = {signal.SIGINT, signal.SIGTERM}
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@dataclass
+class TagMover:
+    """Moves the tags of one repository.
+
+    ``new`` are the digests that this run has uploaded. If a registry cannot delete a single tag,
+    only these may be deleted, which removes all of their tags.
+    """
+
+    repository: Repository
+    new: frozenset[str] = frozenset()
+    _tried: list[TagMove] = field(default_factory=list)
+    _stored: dict[str, str] = field(default_factory=dict)
+    """Tag to the digest that the registry has stored under it."""
+
+    def move(self, moves: Sequence[TagMove]) -> None:
+        """Do all of ``moves``, in their order, or none.
+
+        The last problem of an error says what state the tags are in; for an error that is not ours,
+        as KeyboardInterrupt, that state is printed.
+        """
+        try:
+            for move in moves:
+                if move.before is None or move.before.digest != move.after.digest:
+                    self._move(move)
+            for move in moves:
+                self._check(move)
+        except BaseException as error:
+            with _uninterrupted():
+                state = self._put_back()
+            add_state(error, state)
+            raise
+
+    def _move(self, move: TagMove) -> None:
+        tag, now = self.repository.at(move.tag), self.repository.resolve(move.tag)
+        if now == move.after.digest:
+            return
+        before = move.before.digest if move.before else ""
+        if now != before:
+            what = f"{tag} named {before or 'nothing'} at first and names {now or 'nothing'} now: "
+            raise PublishError(Problem(what=f"{what}somebody else has moved it.", fix=_ASK))
+        self._tried.append(move)
+        stored = self._stored[move.tag] = self.repository.put_manifest(move.tag, move.after)
+        if stored != move.after.digest:
+            raise RegistryError(_changed(tag, move.after, stored))
+        console.say(f"{tag} names {move.after.digest}")
+
+    def _check(self, move: TagMove) -> None:
+        tag, now = self.repository.at(move.tag), self.repository.resolve(move.tag)
+        if now != move.after.digest:
+            what = f"{tag} was set to {move.after.digest} but names {now or 'nothing'}: somebody "
+            what += "else has moved it, or the registry keeps tags fixed."
+            raise PublishError(Problem(what=what, fix=_ASK))
+
+    def _put_back(self) -> str:
+        """Undo the moves, and return a description of the state of all tags."""
+        left: list[str] = []
+        gone: RegistryError | None = None
+        # New tags come last, because deleting one may delete its digest with other tags of it.
+        for move in sorted(self._tried, key=lambda move: move.before is None):
+            tag, after = self.repository.at(move.tag), move.after.digest
+            try:
+                if gone:
+                    # Nobody can interrupt this, so it does not wait for the registry again.
+                    raise gone
+                left += self._put_one_back(move)
+            except RegistryError as error:
+                gone = None if error.status else error
+                doubt = f"{tag} is new and may name {after}"
+                if move.before:
+                    mend = f"promote {self.repository.at(move.before.digest)} {tag}"
+                    doubt = f"{tag} named {move.before.digest} and may name {after} now; "
+                    doubt += f"to put it back: python build.py {mend} --allow unrecorded"
+                left.append(f"{doubt} ({str(error).splitlines()[0]})")
+        if left:
+            return "Some tags could not be put back:\n  " + "\n  ".join(left)
+        if not self._tried:
+            return UNMOVED
+        names = ", ".join(self.repository.at(move.tag) for move in self._tried)
+        return f"Every moved tag was put back: {names}."
+
+    def _put_one_back(self, move: TagMove) -> list[str]:
+        """Undo ``move``; the problems that are left."""
+        tag, now = self.repository.at(move.tag), self.repository.resolve(move.tag)
+        if now not in (move.after.digest, self._stored.get(move.tag)):
+            return []
+        if move.before:
+            stored = self.repository.put_manifest(move.tag, move.before)
+            changed = _changed(tag, move.before, stored)
+            return [] if stored == move.before.digest else [str(changed)]
+        if self.repository.delete(move.tag):
+            return []
+        # Nobody else has the bytes that were changed on their way from here.
+        if (now in self.new or now != move.after.digest) and self.repository.delete(now):
+            return []
+        state = f"{tag} is new and names {now}: this registry does not delete tags."
+        return [f"{state} The image is complete and tested; the next push uses it as it is."]
+
+
+def _changed(tag: str, sent: Document, stored: str) -> Problem:
+    what = f"{tag} was set to {sent.digest}, and the registry has stored {stored}"
+    fix = "Look for what changes the bytes on the way there, such as a proxy; then try again."
+    return Problem(what=f"{what}: the bytes were changed on the way.", fix=fix)
+
+
+def add_state(error: BaseException, state: str = UNMOVED) -> None:
+    """Add the ``state`` of the tags to ``error``; print it for an error that is not ours."""
+    if isinstance(error, CanneryError):
+        error.problems = (*error.problems, Problem(what=state))
+    else:
+        console.say(state)

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from cannery.common import console
 from cannery.common.bases import Base
-from cannery.common.documents import load_yaml
+from cannery.common.errors import Span
 from cannery.common.references import full_reference
-from cannery.matrix.files import FACTS
 from cannery.matrix.project import Project
-from cannery.matrix.text import Use, VersionChange, rewrite
-from cannery.registry.client import digest_of_tag
+from cannery.matrix.text import MatrixText, Use, VersionChange, rewrite
+from cannery.registry.client import locate
 
 
 def update_bases(project: Project, *, building: str, write: bool, ca: Path | None) -> None:
@@ -37,7 +36,7 @@ def update_bases(project: Project, *, building: str, write: bool, ca: Path | Non
     images = {}
     for base, platforms in unpinned.values():
         references = (*base.mirrors, str(full_reference(base.image)))
-        digest = digest_of_tag(references, sorted(platforms), ca)
+        digest = locate(references, sorted(platforms), ca).digest
         images[base.name] = f"{base.image}@{digest}"
         print(f"{base.name}: {images[base.name]}")
     if not images:
@@ -47,13 +46,14 @@ def update_bases(project: Project, *, building: str, write: bool, ca: Path | Non
         console.say("nothing was written; add --write to put it into matrix.yaml")
         return
     before = project.files()
-    tops = [load_yaml(text, name, []) for name, text in before.items() if name != FACTS]
+    text = MatrixText(before)
     changes: dict[str, list[VersionChange]] = {}
     for name, image in images.items():
-        top = next(top for top in tops if name in top.get("bases", ()))
-        where = top.place("bases", name, "image")
-        use = Use(key="image", version=top["bases"][name]["image"], where=where, targets=())
-        changes.setdefault(where.file, []).append(VersionChange(use=use, version=image))
-    after = {file: rewrite(text, changes.get(file, ())) for file, text in before.items()}
+        file, _, node = next(text.nodes(("bases", name, "image")))
+        mark = node.start_mark
+        where = Span(file=file, line=mark.line + 1, column=mark.column + 1)
+        use = Use(key="image", version=str(node.value), where=where, targets=())
+        changes.setdefault(file, []).append(VersionChange(use=use, version=image))
+    after = {file: rewrite(old, changes.get(file, ())) for file, old in before.items()}
     project.replace_named(after, before)
     console.say("now run: python build.py render")

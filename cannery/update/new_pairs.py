@@ -27,7 +27,7 @@ from cannery.lock.wheel_requirements import Metadata
 from cannery.matrix.files import FACTS, Data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
-from cannery.matrix.text import MatrixText, YamlText
+from cannery.matrix.text import MatrixText
 from cannery.options import NewOptions
 from cannery.update.makers_table import TableRow, new_rows, read_table
 from cannery.update.new_target import cann_of, judged, short
@@ -212,7 +212,7 @@ def _with_rows(text: str, rows: Sequence[TableRow], table: str, today: str) -> s
     file = Path(parts.path)
     address = f"address: {parts.hostname}{parts.path}, " if parts.hostname else ""
     first, rank, kind, maker = _OF_A_PROJECT if any(row.app for row in rows) else _OF_TORCH_NPU
-    compat = YamlText(text, FACTS)
+    compat = MatrixText({FACTS: text})
     known = compat.keys("sources")
     name = f"{first}-{normal_name(file.stem)}-{today}"
     state = f"state_of: {first}, " if first in known else ""
@@ -223,4 +223,4 @@ def _with_rows(text: str, rows: Sequence[TableRow], table: str, today: str) -> s
     if name not in known:
         compat.add(("sources",), (source,))
     compat.add(("torch_npu",), [row.line(name) for row in rows])
-    return compat.text
+    return compat.files[FACTS]

@@ -25,7 +25,6 @@ from cannery.deploy.run_spec import RunSpec
 from cannery.engine import containers
 from cannery.engine.containers import NOT_STARTED, hardware, stand_ins
 from cannery.image.plan import plan_image
-from cannery.image.record import image_record
 from cannery.lock.lock_file import read_lock
 from cannery.matrix.project import Project
 from cannery.verify.image_checks import COMPILER_CHECK, checks_digest, expected, folder_of_checks
@@ -119,7 +118,7 @@ def checks_in(
     must = expected(project, target, kind, only)
     with tempfile.TemporaryDirectory(prefix="cannery-record-") as folder:
         record = Path(folder) / "target.json"
-        known = image_record(plan_image(target, read_lock(project, target)))
+        known = plan_image(target, read_lock(project, target)).image_record
         record.write_text(json.dumps(known), encoding="utf-8")
         words += ["--record", str(record)]
         return image_tests_in(project, container, kind, words, must)

@@ -9,7 +9,7 @@ import pytest
 
 from cannery.common.files import write_files
 from cannery.matrix.project import Project
-from cannery.publish.table import MARKERS
+from cannery.publish.catalog import MARKERS
 from cannery.registry.records import path_of, to_text
 from tests.cli.checkout import Checkout
 from tests.unit.catalogues import release

@@ -13,9 +13,9 @@ from cannery.common.process import run
 from cannery.engine import client as engine
 from cannery.matrix.project import Project
 from cannery.registry.client import Repository
-from cannery.registry.image_archive import Blobs, Packed, opener
-from cannery.registry.oci import CONFIG, image_index, image_manifest
-from cannery.registry.transfer import Blob, OciContent, blob_of, upload
+from cannery.registry.image_archive import Blobs, Packed
+from cannery.registry.oci import CONFIG, Document, image_index, image_manifest
+from cannery.registry.transfer import OciContent, in_memory, upload
 
 from .bases import base_image
 
@@ -33,8 +33,8 @@ def publish_images(repository: Repository, tag: str, images: Mapping[str, str], 
         manifest = image_manifest(
             packed.config_descriptor, [each.blob for each in packed.layers], {}
         )
-        layers = [Blob(descriptor=each.blob, content=opener(each.path)) for each in packed.layers]
-        blobs = (*layers, blob_of(CONFIG, packed.config))
+        config = in_memory(Document(media_type=CONFIG, content=packed.config))
+        blobs = {**config, **{layer.blob: layer.open for layer in packed.layers}}
         upload(repository, OciContent(name=image, blobs=blobs, documents=(manifest,)))
         entries.append(manifest.descriptor(f"linux/{architecture}"))
     index = image_index(entries, {})

@@ -171,12 +171,8 @@ def test_a_pushed_index_is_pulled_for_each_platform(world: World) -> None:
     image_push = ImagePush(
         name="both",
         platforms=(f"linux/{HERE}", f"linux/{OTHER}"),
-        key="",
-        config="",
-        immutable="",
         moving=("both",),
-        diff_ids={},
-        content=lambda: OciContent(name="both", blobs=(), documents=(root,)),
+        content=lambda: OciContent(name="both", blobs={}, documents=(root,)),
     )
     project = world.checkout(base).project
     push = Push(
@@ -186,7 +182,7 @@ def test_a_pushed_index_is_pulled_for_each_platform(world: World) -> None:
         options=PushOptions(artifacts=Path("artifacts")),
     )
     with using(world.engine):
-        push._test({}, PushedImage(image_push=image_push, documents=(root,)), [])
+        push.test(PushedImage(image_push=image_push, documents=(root,)))
     kept = world.engine.docker("images", "--digests", "--format", "{{.Repository}}@{{.Digest}}")
     assert [each for each in kept.splitlines() if each.startswith(str(repository))] == [
         f"{repository}@{digest}"

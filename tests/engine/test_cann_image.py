@@ -19,11 +19,11 @@ from cannery.engine.base import BaseCache, Bases
 from cannery.engine.builder import find_builder
 from cannery.engine.images import local_images
 from cannery.image.bake_file import Caches, ImageBuild
-from cannery.image.record import bases_labels
+from cannery.image.content_key import bases_labels
 from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
-from cannery.publish.image_inventory import image_inventory
+from cannery.publish.inventory import image_inventory
 
 from .conftest import Built
 from .engines import registry

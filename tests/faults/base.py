@@ -17,8 +17,15 @@ import zstandard
 
 from cannery.engine.base import building_architecture
 from cannery.registry.client import Repository
-from cannery.registry.oci import CONFIG, LAYERS, digest_of, image_index, image_manifest
-from cannery.registry.transfer import OciContent, blob_of, upload
+from cannery.registry.oci import (
+    CONFIG,
+    LAYERS,
+    Document,
+    digest_of,
+    image_index,
+    image_manifest,
+)
+from cannery.registry.transfer import OciContent, in_memory, upload
 
 _PROGRAMS = ("dash", "cat", "cp", "head", "mkdir", "sleep", "tail", "touch")
 _LIBRARY = re.compile(r"(/\S+) \(0x")
@@ -92,9 +99,9 @@ def _image(note: str, architecture: str, compression: str = "gzip") -> OciConten
     compressed = gzip.compress(content, 1, mtime=0)
     if compression == "zstd":
         compressed = zstandard.compress(content)
-    layer = blob_of(LAYERS[compression], compressed)
+    layer = Document(media_type=LAYERS[compression], content=compressed)
     rootfs = {"type": "layers", "diff_ids": [digest_of(content)]}
     config = {"architecture": architecture, "os": "linux", "rootfs": rootfs, "config": {}}
-    settings = blob_of(CONFIG, json.dumps(config).encode())
-    manifest = image_manifest(settings.descriptor, [layer.descriptor], {})
-    return OciContent(name=note, blobs=(settings, layer), documents=(manifest,))
+    settings = Document(media_type=CONFIG, content=json.dumps(config).encode())
+    manifest = image_manifest(settings.descriptor(), [layer.descriptor()], {})
+    return OciContent(name=note, blobs=in_memory(settings, layer), documents=(manifest,))

@@ -14,12 +14,12 @@ from pathlib import Path
 from cannery.common.bases import Address, File
 from cannery.common.http import RetryPolicy
 from cannery.fetch.fetcher import Fetcher, Terms
-from cannery.fetch.http import Client, Timeouts
+from cannery.fetch.http import Client
 from cannery.fetch.store import Store
 from tests.fetch.server import Fault, Files
 
 QUICK = RetryPolicy(tries=4, all_tries=12, pause=0.001, longest=5.0)
-SHORT = Timeouts(connect=2.0, read=0.15)
+SHORT = (2.0, 0.15)
 
 CONTENT = os.urandom(100_000)
 HALF = len(CONTENT) // 2

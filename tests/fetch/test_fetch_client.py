@@ -19,7 +19,7 @@ from cannery.common.bases import Address
 from cannery.common.errors import ArtifactError, FileError
 from cannery.common.process import Stopped
 from cannery.fetch import transfer
-from cannery.fetch.http import Client, Timeouts
+from cannery.fetch.http import Client
 from tests.fetch.fetches import (
     CONTENT,
     HALF,
@@ -75,32 +75,18 @@ def test_a_full_disk_is_told_before_the_download(
 def test_a_disk_that_fills_up_keeps_what_has_arrived(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **_more: object) -> None:
         raise OSError(errno.ENOSPC, "no space left on device")
 
     monkeypatch.setattr(transfer, "_CHUNK", 10_000)
     own = fetcher(tmp_path)
-    own.screen = _Screen(full)  # type: ignore[assignment]
+    monkeypatch.setattr(own.bars, "update", full)
     file = a_file(CONTENT, [files.address("a/toolkit.run")])
     with pytest.raises(FileError, match=r"the disk is full. Free space"):
         own.fetch(file)
     assert 0 < (tmp_path / "partial" / file.sha256).stat().st_size < len(CONTENT)
     assert not wrong_files(tmp_path)
     assert fetcher(tmp_path).fetch(file).path.read_bytes() == CONTENT
-
-
-class _Screen:
-    def __init__(self, bar: object) -> None:
-        self._bar = bar
-
-    def bar(self, _: str) -> _Screen:
-        return self
-
-    def __enter__(self) -> object:
-        return self._bar
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
 
 def test_an_interrupt_stops_a_fetch_and_keeps_what_has_arrived(
@@ -117,7 +103,7 @@ def test_an_interrupt_stops_a_fetch_and_keeps_what_has_arrived(
 def test_an_interrupt_does_not_wait_for_a_server_that_stalls(files: Files, tmp_path: Path) -> None:
     failing(files, "stall")
     own = fetcher(tmp_path)
-    own.client = Client(None, Timeouts(connect=2.0, read=60.0))
+    own.client = Client(None, (2.0, 60.0))
 
     partial = tmp_path / "partial" / digest(CONTENT)
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cannery.image.simulated import ARGUMENT
+from cannery.image.plan import SIMULATED_ARGUMENT
 
-CHOSEN = f"${{{ARGUMENT}:+simulated-}}image"
+CHOSEN = f"${{{SIMULATED_ARGUMENT}:+simulated-}}image"
 """The stage that is the image: another one if the packages are simulated."""
 
 

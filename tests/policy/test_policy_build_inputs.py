@@ -16,7 +16,7 @@ from cannery.image.content_key import (
     context_names,
     read_context,
 )
-from cannery.image.simulated import ARGUMENT
+from cannery.image.plan import SIMULATED_ARGUMENT
 from cannery.matrix.project import Project
 from tests.policy.dockerfile import CHOSEN, Dockerfile, assignments, parse
 
@@ -133,7 +133,7 @@ UNPINNED = {
 def test_bases_are_pinned_by_digest(dockerfile: Dockerfile) -> None:
     first = next(n for n, each in enumerate(dockerfile) if each.word == "FROM")
     arguments = dict(each.rest.split("=", 1) for each in dockerfile[:first])
-    assert arguments.pop(ARGUMENT) == ""
+    assert arguments.pop(SIMULATED_ARGUMENT) == ""
     assert sorted(arguments) == ["BASE_IMAGE", "BUILD_IMAGE"]
     for image in arguments.values():
         assert re.fullmatch(r"\S+:\S+@sha256:[0-9a-f]{64}", image) or image in UNPINNED

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cannery.matrix.project import VERIFIED, Project
-from cannery.publish.table import MARKERS, gather, inserted, table
+from cannery.publish.catalog import MARKERS, gather, inserted, table
 from cannery.verify.image_checks import checks_digest, folder_of_checks
 from cannery.verify.results import path_of, read_verified, state_keys
 from tests.policy.test_policy_sources import LONGEST_FILE, ROOT, SPDX, read, sources

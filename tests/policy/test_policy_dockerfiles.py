@@ -10,8 +10,8 @@ from string import Template
 
 from cannery.common.model import Target
 from cannery.deploy.run_spec import DRIVER_MOUNTS
-from cannery.image.environment import image_environment
-from cannery.image.simulated import simulated_labels
+from cannery.image.environment import environment_of
+from cannery.image.plan import simulated_labels
 from tests.policy.dockerfile import CHOSEN, Dockerfile, assignments
 from tests.unit.described import described_folder
 
@@ -107,8 +107,8 @@ def test_the_environment_is_the_one_on_record(
     ours = {"PIP_CONSTRAINT", "UV_CONSTRAINT"}
     env = {name: value for name, value in environment(dockerfile).items() if name not in ours}
     application = target.application.environment if target.application else {}
-    assert not image_environment(target).keys() & application.keys()
-    record = {name: value.strip('"') for name, value in image_environment(target).items()}
+    assert not environment_of(target).cann.keys() & application.keys()
+    record = {**environment_of(target).cann}
     assert env == {**record, **application}
     assert json.loads(described_folder(folder)["target.json"])["environment"] == record
 

@@ -19,7 +19,6 @@ from packaging.version import Version
 from cannery.common.model import Target
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.plan import plan_image
-from cannery.image.record import image_record
 from cannery.image.render import Renderer
 from cannery.lock.lock_file import LockedWheel, parse_lock, read_lock
 from cannery.matrix.project import Project
@@ -159,7 +158,7 @@ def test_the_record_has_the_locked_versions(target: Target, folder: Path, projec
     made = described_folder(folder)
     record = json.loads(made["target.json"])
     # The image tests compare the image with this one.
-    expected = image_record(plan_image(target, read_lock(project, target)))
+    expected = plan_image(target, read_lock(project, target)).image_record
     assert record == json.loads(json.dumps(expected))
     locked = {wheel.name: wheel.version for wheel in wheels_of(folder / "requirements.lock")}
     assert record["wheels"] == locked | local_versions(target)

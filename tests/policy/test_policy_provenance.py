@@ -14,6 +14,7 @@ from cannery.common.model import Target
 from cannery.lock.debs import DEBS
 from cannery.lock.lock_file import Lock, parse_lock
 from cannery.matrix.project import Project
+from cannery.publish.attestations import Builder, Inputs, UsedBase, slsa
 from cannery.publish.inventory import (
     Inventory,
     Origin,
@@ -21,7 +22,6 @@ from cannery.publish.inventory import (
     vendor_packages,
     wheels,
 )
-from cannery.publish.provenance import Builder, Inputs, Source, UsedBase, slsa
 from tests.policy.conftest import PROJECT
 from tests.unit.described import described_folder
 
@@ -55,7 +55,7 @@ def test_each_wheel_and_each_vendor_file_is_a_dependency(
         inventory,
         Inputs(
             key="sha256:" + "0" * 64,
-            source=Source(commit="0" * 40),
+            commit="0" * 40,
             lock=lock,
             build_stage=build_stage,
             sdists={each.package for each in target.built_wheels.values()},

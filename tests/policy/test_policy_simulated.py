@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from cannery.common.model import Target
-from cannery.image.simulated import ARGUMENT, ENVIRONMENT
+from cannery.image.plan import SIMULATED_ARGUMENT, SIMULATED_ENVIRONMENT
 from tests.policy.dockerfile import CHOSEN, Instruction, assignments
 
 
@@ -18,11 +18,13 @@ def test_simulated_packages_need_the_argument_and_the_image_says_so(
     named = {re.sub("^(layer|wheels-vendor)-", "", name) for name in asking}
     assert named == {*simulated, "guard"}
     declared = [
-        each.stage for each in dockerfile if each.word == "ARG" and ARGUMENT in each.rest.split()
+        each.stage
+        for each in dockerfile
+        if each.word == "ARG" and SIMULATED_ARGUMENT in each.rest.split()
     ]
     assert asking == {*declared}
     last = [each for each in dockerfile if each.stage == "simulated-image"]
     assert [each.word for each in last] == ["FROM", "ENV", "LABEL"]
-    assert assignments(last[1].rest) == ENVIRONMENT
+    assert assignments(last[1].rest) == SIMULATED_ENVIRONMENT
     assert [each for each in dockerfile if each.stage == "result"] == dockerfile[-1:]
     assert dockerfile[-1].rest.split()[0] == CHOSEN

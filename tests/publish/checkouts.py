@@ -17,16 +17,18 @@ from cannery.engine import client as engine
 from cannery.image.content_key import LABEL
 from cannery.matrix.project import Project
 from cannery.publish import oci_image
+from cannery.publish.attestations import Builder
 from cannery.publish.inventory import Inventory, Package
 from cannery.publish.oci_image import PackedImage
 from cannery.publish.policy import Publishing
-from cannery.publish.provenance import Builder
 from cannery.publish.push import Push
 from cannery.publish.push_checks import PushOptions
 from cannery.registry.client import Repository
 from tests.unit.archives import Saved, layer, pieces
 from tests.unit.matrices import Checkout
 from tests.unit.world import World, stand_in
+
+from .goods import tags_of
 
 POLICY = Publishing(
     repository="ascend",
@@ -99,12 +101,12 @@ class Place:
             publishing=POLICY,
             repository=self.repository,
             options=options,
-            smoke=self.smoke,
         )
+        push.smoke = self.smoke  # type: ignore[method-assign]
         return [each.root.digest for each in push.run(self.world.selection(names or ["full"]))]
 
     def tags(self) -> dict[str, str]:
-        return {tag: self.repository.resolve(tag) for tag in self.repository.tags()}
+        return tags_of(self.repository)
 
     def commit(self) -> None:
         identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]

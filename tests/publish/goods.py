@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery.publish.transaction import ImagePush, PushedImage, PushHooks, Transaction
+from cannery.publish.oci_image import platform_indexes
+from cannery.publish.policy import Publishing
+from cannery.publish.transaction import ImagePush, PushedImage, Transaction
 from cannery.registry.client import Repository
 from cannery.registry.http import RETRIES
-from cannery.registry.image_archive import Blobs, opener
-from cannery.registry.oci import CONFIG, image_index, image_manifest
+from cannery.registry.image_archive import Blobs
+from cannery.registry.oci import CONFIG, Document, image_index, image_manifest
 from cannery.registry.records import RecordFile
-from cannery.registry.transfer import Blob, OciContent, blob_of
+from cannery.registry.transfer import OciContent, in_memory
 from tests.unit.archives import Saved, layer, pieces
 
 
@@ -42,10 +44,10 @@ def image_push(
 
     def content() -> OciContent:
         entry = manifest.descriptor(platform)
-        blobs = [Blob(descriptor=each.blob, content=opener(each.path)) for each in packed.layers]
+        config = in_memory(Document(media_type=CONFIG, content=packed.config))
         return OciContent(
             name=name,
-            blobs=(blob_of(CONFIG, packed.config), *blobs),
+            blobs={**config, **{layer.blob: layer.open for layer in packed.layers}},
             documents=(manifest, image_index([entry], annotations)),
         )
 
@@ -61,63 +63,61 @@ def image_push(
     )
 
 
-@dataclass
-class Push:
-    """A push whose hooks only log what they were called with; ``releases`` gets the records.
+class Push(Transaction):
+    """A push whose steps only log that they ran; ``releases`` gets the records.
 
     With ``beside``, another push writes this into the record meanwhile.
     """
 
-    repository: Repository
-    releases: Path
-    log: list[str] = field(default_factory=list)
-    fails_at: str = ""
-    beside: str = ""
-    with_what: BaseException = field(default_factory=KeyboardInterrupt)
+    def __init__(self, repository: Repository, releases: Path) -> None:
+        super().__init__(repository)
+        self.releases = releases
+        self.log: list[str] = []
+        self.fails_at = ""
+        self.error: BaseException = KeyboardInterrupt()
+        self.beside = ""
+        self.publishing = Publishing(repository="ascend", immutable="", moving="")
 
     def __call__(self, *image_pushes: ImagePush) -> list[PushedImage]:
-        hooks = PushHooks(
-            check_taken=self._check_taken,
-            platform_indexes=lambda _: (),
-            test=self._test,
-            sign=self._sign,
-            records=self._records,
-        )
-        return Transaction(self.repository, hooks).run(image_pushes)
+        fresh = copy.copy(self)
+        Transaction.__init__(fresh, self.repository)
+        return fresh.publish(image_pushes)
 
-    def _note(self, what: str) -> None:
-        self.log.append(what)
-        if what == self.fails_at:
-            raise self.with_what
+    def _note(self, step: str) -> None:
+        self.log.append(step)
+        if step == self.fails_at:
+            raise self.error
 
-    def _check_taken(self, pushed: PushedImage) -> None:
+    def check_taken(self, pushed: PushedImage) -> None:
         self._note(f"taken {pushed.image_push.name}")
 
-    def _test(self, pushed: PushedImage) -> None:
+    def platform_indexes(self, pushed: Sequence[PushedImage]) -> Sequence[ImagePush]:
+        return platform_indexes(self.publishing, pushed)
+
+    def test(self, pushed: PushedImage) -> None:
         self._note(f"test {pushed.image_push.name}")
 
-    def _sign(self, pushed: PushedImage) -> None:
+    def sign(self, pushed: PushedImage) -> None:
         self._note(f"sign {pushed.image_push.name}")
 
-    def _records(self, pushed: Sequence[PushedImage]) -> list[RecordFile]:
+    def records(self, pushed: Sequence[PushedImage]) -> list[RecordFile]:
         self._note("records")
-        found = [
-            RecordFile(path=path, text=each.root.digest, before=None)
-            for each in pushed
-            if not (path := self._record(each.image_push)).exists()
+        files = [
+            RecordFile(path=path, text=image.root.digest, before=None)
+            for image in pushed
+            if not (path := self._record(image.image_push)).exists()
         ]
         if self.beside:
-            [record] = found
+            [record] = files
             record.path.parent.mkdir(parents=True, exist_ok=True)
             record.path.write_text(self.beside, encoding="utf-8")
-        return found
+        return files
 
     def _record(self, image_push: ImagePush) -> Path:
         return self.releases / image_push.name / f"{image_push.immutable}.json"
 
     def tags(self) -> dict[str, str]:
-        """Every tag of the repository with what it names."""
-        return {tag: self.repository.resolve(tag) for tag in self.repository.tags()}
+        return tags_of(self.repository)
 
     def recorded(self) -> list[str]:
         return sorted(path.name for path in self.releases.rglob("*") if path.is_file())
@@ -130,3 +130,10 @@ def unmoved(push: Push, before: dict[str, str]) -> None:
     )
     assert push.tags() == before
     assert push.recorded() == ["full-1.json"]
+
+
+def tags_of(repository: Repository) -> dict[str, str]:
+    """Every tag of the repository with the digest that it names."""
+    response = repository._http.request("GET", f"/v2/{repository.name}/tags/list")
+    tags = response.json().get("tags") or []
+    return {tag: repository.resolve(tag) for tag in sorted(tags)}

@@ -13,7 +13,7 @@ from typing import Any
 
 import requests
 
-from cannery.publish.provenance import (
+from cannery.publish.attestations import (
     attestation_manifest,
     encoded,
     index_entry,

@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from cannery.engine import client as engine
-from cannery.publish.oci_image import platform_indexes
 from cannery.publish.policy import Publishing
-from cannery.publish.transaction import ImagePush, PushedImage, PushHooks, Transaction, images_in
+from cannery.publish.transaction import ImagePush, images_in
 from cannery.registry.client import Repository
 from cannery.registry.oci import manifest_contents
 from cannery.registry.transfer import read_back
 
-from .goods import image_push
+from .goods import Push, image_push, tags_of
 
 POLICY = Publishing(
     repository="ascend",
@@ -33,20 +31,18 @@ def parts(folder: Path) -> list[ImagePush]:
     ]
 
 
-def push(repository: Repository, image_pushes: Sequence[ImagePush]) -> list[PushedImage]:
-    hooks = PushHooks(
-        check_taken=lambda _: None,
-        platform_indexes=lambda pushed: platform_indexes(POLICY, pushed),
-        test=lambda _: None,
-        sign=lambda _: None,
-        records=lambda _: (),
-    )
-    return Transaction(repository, hooks).run(image_pushes)
+@pytest.fixture
+def push(repository: Repository, tmp_path: Path) -> Push:
+    push = Push(repository, tmp_path / "releases")
+    push.publishing = POLICY
+    return push
 
 
-def test_all_platforms_are_under_one_tag(repository: Repository, tmp_path: Path) -> None:
-    arm, intel, both = push(repository, parts(tmp_path))
-    assert repository.tags() == ["arm", "arm-1", "both", "intel", "intel-1"]
+def test_all_platforms_are_under_one_tag(
+    push: Push, repository: Repository, tmp_path: Path
+) -> None:
+    arm, intel, both = push(*parts(tmp_path))
+    assert [*tags_of(repository)] == ["arm", "arm-1", "both", "intel", "intel-1"]
     document = repository.manifest("both")
     assert document
     assert document.digest == both.root.digest
@@ -59,10 +55,10 @@ def test_all_platforms_are_under_one_tag(repository: Repository, tmp_path: Path)
 
 
 def test_without_all_of_its_parts_it_stays(
-    repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    push: Push, repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = push(repository, parts(tmp_path))[-1].root.digest
-    push(repository, [image_push(tmp_path, "arm", "2", moving=("arm",))])
+    before = push(*parts(tmp_path))[-1].root.digest
+    push(image_push(tmp_path, "arm", "2", moving=("arm",)))
     assert repository.resolve("both") == before
     assert "both stays as it is: push intel together with the others" in capsys.readouterr().err
 
@@ -70,9 +66,9 @@ def test_without_all_of_its_parts_it_stays(
 @pytest.mark.engine
 @pytest.mark.parametrize("platform", ["linux/arm64", "linux/amd64"])
 def test_an_engine_gets_the_image_for_its_platform(
-    repository: Repository, tmp_path: Path, platform: str
+    push: Push, repository: Repository, tmp_path: Path, platform: str
 ) -> None:
-    both = push(repository, parts(tmp_path))[-1].root.digest
+    both = push(*parts(tmp_path))[-1].root.digest
     image = engine.pull_digest(str(repository), both, platform, repository.login)
     try:
         details = engine.image_details(image)

@@ -18,9 +18,8 @@ from cannery.engine import client as engine
 from cannery.engine.containers import LABEL_TEST
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
-from cannery.publish.image_inventory import image_inventory
-from cannery.publish.inventory import Inventory, Origin
-from cannery.publish.sbom import spdx
+from cannery.publish.attestations import spdx
+from cannery.publish.inventory import Inventory, Origin, image_inventory
 from tests.unit.bills import read_spdx
 
 PROJECT = Project(root=Path(__file__).parents[2])

@@ -16,7 +16,7 @@ from cannery.publish.cosign import PASSWORD
 from cannery.registry.client import Repository
 from cannery.registry.oci import Document, document, image_index, manifest_contents
 from cannery.registry.records import Record, read_records
-from cannery.registry.tags import UNMOVED
+from cannery.registry.transfer import UNMOVED
 from tests.unit.archives import COMPRESSED, layer
 from tests.unit.world import BOTH, make_world
 

@@ -133,7 +133,7 @@ def test_somebody_else_moves_a_tag_meanwhile(
 def test_what_fails_on_this_side(
     push: Push, before: dict[str, str], tmp_path: Path, stage: str, error: BaseException
 ) -> None:
-    push.fails_at, push.with_what = stage, error
+    push.fails_at, push.error = stage, error
     with pytest.raises(type(error)):
         push(image_push(tmp_path, version="2"))
     unmoved(push, before)
@@ -189,7 +189,7 @@ def test_bytes_that_are_changed_on_the_way_to_a_tag(
 def test_no_tag_moves_before_every_image_is_tested(
     push: Push, before: dict[str, str], tmp_path: Path
 ) -> None:
-    push.fails_at, push.with_what = "test bare", VerificationError("it does not import")
+    push.fails_at, push.error = "test bare", VerificationError("it does not import")
     with pytest.raises(VerificationError):
         push(image_push(tmp_path, version="2"), image_push(tmp_path, "bare", moving=("bare",)))
     assert push.log == ["test full", "test bare"]

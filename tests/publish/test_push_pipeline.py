@@ -14,7 +14,7 @@ import pytest
 from cannery.building.planning import PlanOptions, make_plan
 from cannery.common.errors import CanneryError, EngineError, PublishError, VerificationError
 from cannery.engine import client as engine
-from cannery.publish.cosign import PASSWORD, Transport, verify
+from cannery.publish.cosign import PASSWORD, connection, verify
 from cannery.registry.client import Repository
 from cannery.registry.oci import manifest_contents
 from cannery.registry.records import read_records
@@ -79,8 +79,8 @@ def test_what_is_pushed_with_a_key_is_signed(
     assert read_records(place.releases) == ()
     monkeypatch.setenv(PASSWORD, SECRET)
     [digest] = place.push(signing_key=pair.private)
-    transport = Transport(ca=place.repository.ca)
-    verify(place.repository.at(digest), pair.public, transport=transport)
+    options = connection(ca=place.repository.ca)
+    verify(place.repository.at(digest), pair.public, options)
     [told] = read_records(place.releases)
     assert told.signed
 

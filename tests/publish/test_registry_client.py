@@ -34,9 +34,9 @@ def put_image(repository: Repository, *tags: str) -> Document:
 def test_a_blob_comes_back_as_it_was(repository: Repository) -> None:
     content = os.urandom(3_000_000)
     blob = descriptor_of("application/octet-stream", content)
-    assert not repository.has_blob(blob.digest)
+    assert not repository.has("blobs", blob.digest)
     repository.put_blob(blob, lambda: io.BytesIO(content))
-    assert repository.has_blob(blob.digest)
+    assert repository.has("blobs", blob.digest)
     assert repository.read_blob(blob, b"".join) == content
 
 
@@ -44,7 +44,7 @@ def test_a_blob_that_is_not_what_it_should_be_is_not_taken(repository: Repositor
     blob = descriptor_of("application/octet-stream", b"one")
     with pytest.raises(RegistryError, match=r"refuses the blob .* DIGEST_INVALID"):
         repository.put_blob(blob, lambda: io.BytesIO(b"two"))
-    assert not repository.has_blob(blob.digest)
+    assert not repository.has("blobs", blob.digest)
 
 
 def test_a_blob_is_read_again_from_its_start(repository: Repository, line: Between) -> None:
@@ -57,25 +57,12 @@ def test_a_blob_is_read_again_from_its_start(repository: Repository, line: Betwe
 
 
 def test_manifests_and_tags(repository: Repository) -> None:
-    assert repository.tags() == []
     assert repository.resolve("none") == ""
     assert repository.manifest("none") is None
     document = put_image(repository, "one", "two")
-    assert repository.tags() == ["one", "two"]
     assert repository.resolve("one") == document.digest
     assert repository.manifest("two") == document
     assert document.media_type == MANIFEST
-
-
-def test_a_great_many_tags(repository: Repository, server: Server) -> None:
-    document = put_image(repository)
-    tags = [f"t{number:04}" for number in range(1103)]
-    # In the registry's own storage, because by its front door this would take a minute.
-    folder = server.folder / "data/docker/registry/v2/repositories/ascend/_manifests/tags"
-    for tag in tags:
-        (folder / tag / "current").mkdir(parents=True)
-        (folder / tag / "current" / "link").write_text(document.digest, encoding="utf-8")
-    assert repository.tags() == tags
 
 
 def test_a_registry_of_this_machine_without_tls(tmp_path: Path, login: Login) -> None:
@@ -83,7 +70,7 @@ def test_a_registry_of_this_machine_without_tls(tmp_path: Path, login: Login) ->
         login(server.host)
         repository = Repository(server.host, "ascend", retries=HURRIED)
         put_image(repository, "one")
-        assert repository.tags() == ["one"]
+        assert repository.resolve("one")
 
 
 def test_the_password_goes_to_no_other_place(line: Between, authority: Authority) -> None:
@@ -106,9 +93,9 @@ def test_the_password_goes_to_no_other_place(line: Between, authority: Authority
 def test_a_registry_that_speaks_no_tls_is_taken_on_this_machine_only(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cannery.registry.http.is_loopback", lambda _: False)
+    monkeypatch.setattr("cannery.common.http.is_loopback", lambda _: False)
     with pytest.raises(RegistryError, match="has no TLS"):
-        Repository(server.host, "ascend", retries=HURRIED).tags()
+        Repository(server.host, "ascend", retries=HURRIED).resolve("one")
 
 
 def test_certificates_of_the_engine_are_believed(
@@ -118,7 +105,7 @@ def test_certificates_of_the_engine_are_believed(
     folder.mkdir(parents=True)
     (folder / "ca.crt").write_bytes(authority.file.read_bytes())
     monkeypatch.setattr("cannery.registry.http._CERTIFICATES", tmp_path / "certs.d")
-    assert Repository(line.host, "ascend", retries=HURRIED).tags() == []
+    assert Repository(line.host, "ascend", retries=HURRIED).resolve("one") == ""
 
 
 def test_a_file_without_certificates(tmp_path: Path) -> None:

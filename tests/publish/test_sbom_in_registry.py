@@ -18,9 +18,8 @@ import pytest
 from cannery.common.model import Target
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
+from cannery.publish.attestations import SLSA, SPDX, Builder, Inputs, UsedBase, slsa, spdx
 from cannery.publish.inventory import Inventory, Origin, Package, vendor_packages, wheels
-from cannery.publish.provenance import SLSA, SPDX, Builder, Inputs, Source, UsedBase, slsa
-from cannery.publish.sbom import spdx
 from tests.engine.engines import registry
 from tests.unit.described import described_folder
 
@@ -66,7 +65,7 @@ def publish(place: Place, inventory: Inventory, tag: str) -> Published:
         inventory,
         Inputs(
             key="sha256:" + "0" * 64,
-            source=Source(commit="0" * 40),
+            commit="0" * 40,
             lock=parse_lock(project.lock(target).read_text(encoding="utf-8")).wheels,
             build_stage=parse_lock(project.build_lock.read_text(encoding="utf-8")).wheels,
             bases={"BASE_IMAGE": used, "BUILD_IMAGE": used},

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import EngineError, UsageError
-from cannery.publish.cosign import PASSWORD, Transport, find_cosign, sign, verify
+from cannery.publish.cosign import PASSWORD, connection, find_cosign, sign, verify
 from cannery.registry.client import Repository
 from tests.engine.engines import registry
 
@@ -52,7 +52,7 @@ def test_a_signature_is_of_one_digest_and_one_key(place: Place, pair: Pair, othe
     sign(signed, pair.private)
     verify(signed, pair.public)
     tag = "sha256-" + signed.rpartition(":")[2] + ".sig"
-    assert tag in Repository(place.host, place.repository).tags()
+    assert Repository(place.host, place.repository).resolve(tag)
     with pytest.raises(EngineError, match="was not signed with"):
         verify(unsigned, pair.public)
     with pytest.raises(EngineError, match="was not signed with") as raised:
@@ -117,16 +117,16 @@ def test_a_company_s_certificate_and_login_are_used(
     digest = reference.partition("@")[2]
     with servers.registry(tmp_path / "own", authority=authority, login=True, root=data) as server:
         reference = f"{server.host}/ascend@{digest}"
-        tls_context = Transport(ca=authority.file)
+        tls_context = connection(ca=authority.file)
         with pytest.raises(EngineError, match="could not sign") as raised:
-            sign(reference, pair.private, transport=tls_context)
+            sign(reference, pair.private, tls_context)
         assert "docker login" in raised.value.problems[0].fix
         login(server.host)
         with pytest.raises(EngineError, match="could not sign") as raised:
             sign(reference, pair.private)
         assert "--ca" in raised.value.problems[0].fix
-        sign(reference, pair.private, transport=tls_context)
-        verify(reference, pair.public, transport=tls_context)
+        sign(reference, pair.private, tls_context)
+        verify(reference, pair.public, tls_context)
 
 
 def test_without_cosign_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from cannery.image.environment import (
     DRIVER_LIBRARIES,
     GUARD,
     SYSTEM_PATH,
-    image_environment,
+    environment_of,
 )
 
 from .conftest import Machine, Packed
@@ -78,7 +78,7 @@ def test_the_environment_is_what_the_scripts_set(
     abi: str,
 ) -> None:
     target = target_with(pack(release), torch, with_nnal=bool(abi))
-    expected = {name: value.strip('"') for name, value in image_environment(target).items()}
+    expected = environment_of(target).cann
     found = sourced(installed(release), nnal=f"--cxx_abi={abi}" if abi else "")
     assert without_driver(found) == without_driver(expected)
     assert expected["LD_LIBRARY_PATH"].endswith(":".join(DRIVER_LIBRARIES))
@@ -90,7 +90,7 @@ def test_every_folder_of_the_toolkit_is_there(
     pack: Callable[[str], Packed], installed: Callable[[str], Machine], release: str
 ) -> None:
     """NNAL's set_env.sh, and so ENV, names some that are not."""
-    env = image_environment(target_with(pack(release), "2.1.0", with_nnal=False))
+    env = environment_of(target_with(pack(release), "2.1.0", with_nnal=False)).cann
     folders = {folder for value in env.values() for folder in value.split(":")}
     below = {f for f in folders if f.startswith(f"{ASCEND}/") and f not in DRIVER_LIBRARIES}
     there = str(installed(release).ascend)

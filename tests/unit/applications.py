@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 from cannery.common.model import Target
 from cannery.image.render import Renderer
 from cannery.lock.lock_file import INPUTS
-from cannery.lock.requirements import inputs_digest, overrides, requirement_groups
+from cannery.lock.requirements import Requirements
 from cannery.matrix.project import Project
 from tests.unit.matrices import DIGEST, Checkout, edited, load, locked, make_checkout
 
@@ -104,17 +104,17 @@ def version_for(requirement: Requirement) -> str:
 
 def lock_of(target: Target) -> str:
     """A lock with what ``target`` asks for and no more."""
-    over = [Requirement(text) for text in overrides(target)]
+    over = [Requirement(text) for text in Requirements(target).overrides]
     replaced = {canonicalize_name(each.name): version_for(each) for each in over}
     versions: dict[str, str] = {}
     groups: dict[str, list[str]] = {}
-    for group, wanted in requirement_groups(target).items():
+    for group, wanted in Requirements(target).groups.items():
         for each in map(Requirement, wanted):
             name = canonicalize_name(each.name)
             versions[name] = replaced.get(name) or version_for(each)
             groups.setdefault(name, []).append(f"-r {group}.in")
     text = "".join(locked(f"{name}=={versions[name]}", *groups[name]) for name in sorted(versions))
-    return f"{INPUTS}{inputs_digest(target)}\n{text}"
+    return f"{INPUTS}{Requirements(target).digest}\n{text}"
 
 
 def stacked_checkout(root: Path, text: str = TEXT) -> Checkout:

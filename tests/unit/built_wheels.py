@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 
 from cannery.common.model import Target
 from cannery.lock.lock_file import INPUTS
-from cannery.lock.requirements import build_inputs_digest, build_requirement_groups
+from cannery.lock.requirements import Requirements
 from tests.unit.applications import TEXT, stacked_checkout, version_for
 from tests.unit.matrices import Checkout, edited, locked
 
@@ -31,10 +31,10 @@ def build_lock_of(target: Target) -> str:
     """A lock with the build requirements of ``target`` and no more."""
     text = "".join(
         locked(f"{requirement.name}=={version_for(requirement)}", f"-r {group}.in")
-        for group, wanted in build_requirement_groups(target).items()
+        for group, wanted in Requirements(target).build_groups.items()
         for requirement in map(Requirement, wanted)
     )
-    return f"{INPUTS}{build_inputs_digest(target)}\n{text}"
+    return f"{INPUTS}{Requirements(target).build_digest}\n{text}"
 
 
 def built_checkout(root: Path, text: str = BUILT) -> Checkout:

@@ -8,8 +8,8 @@ from typing import Any
 
 from cannery.common.files import write_files
 from cannery.common.model import Target
+from cannery.publish.catalog import Entry
 from cannery.publish.policy import Trial
-from cannery.publish.table import Entry
 from cannery.registry.records import LayerRecord, PlatformImage, Record, Tested, latest
 from cannery.verify.results import Verified, known_results, path_of, to_text
 from tests.unit.matrices import Checkout

@@ -12,7 +12,7 @@ import pytest
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.lock.lock_file import INPUTS
-from cannery.lock.requirements import inputs_digest
+from cannery.lock.requirements import Requirements
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
@@ -165,7 +165,7 @@ def lock_for(target: Target, *, without: Sequence[str] = ()) -> str:
     if target.deepspeed:
         packages.append(locked(f"deepspeed=={target.deepspeed}", "-r deepspeed.in"))
     kept = [text for text in packages if text.split("==")[0] not in without]
-    inputs = f"{INPUTS}{inputs_digest(target)}\n"
+    inputs = f"{INPUTS}{Requirements(target).digest}\n"
     return f"# a comment\n{inputs}" + "".join(sorted(kept))
 
 

@@ -41,7 +41,7 @@ TOUCHING = {
     "publish.oci_image",
     "registry.client",
     "registry.http",
-    "registry.tags",
+    "registry.transfer",
     "verify.auditing",
     "verify.probe.probe",
     "verify.probe.run_check",

@@ -6,9 +6,8 @@ from __future__ import annotations
 import requests
 
 from cannery.matrix.project import Project
+from cannery.publish.attestations import SPDX, spdx
 from cannery.publish.inventory import Inventory, Origin, Package
-from cannery.publish.provenance import SPDX
-from cannery.publish.sbom import spdx
 from cannery.registry.records import path_of, to_text
 from tests.publish import small
 from tests.publish.servers import PASSWORD, USER

@@ -25,7 +25,7 @@ INFOS += ("version.info", "share/info/*/version.info")
 NNAL_INFOS = ("nnal/*/*/version.info", "nnal/*/*/ascend_*_install.info")
 KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel/ascend*"
 LIBRARIES = ("/lib64", "/lib64/plugin/opskernel", "/%s-linux/devlib" % platform.machine())
-# As in cannery/image/simulated.py.
+# As in cannery/image/simulator_spec.py.
 MARK, MARKED = b"npusim", ("libascendcl.so", "libatb.so", "libascend_hal.so")
 MARKER_FILES = ("simulated/*", "*/SIMULATED", "*/*/SIMULATED", "*/*/*/SIMULATED")
 LIBRARY_FOLDERS = ("lib64", "*/*/lib64", "nnal/atb/*/atb/*/lib")

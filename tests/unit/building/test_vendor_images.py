@@ -19,6 +19,7 @@ from cannery.fetch.fetching import Downloads
 from cannery.image.bake_file import ImageBuild
 from cannery.image.vendor_image import LABEL, VendorFacts
 from cannery.publish.push_checks import PushOptions, candidates
+from cannery.registry.client import LocatedImage
 from tests.unit.image.test_vendor_image import FACTS, IMAGE
 from tests.unit.world import World, make_world
 
@@ -36,12 +37,12 @@ class Vendor:
     gone: bool = False
     builds: list[ImageBuild] = field(default_factory=list)
 
-    def locate(self, references: Sequence[str], platform: str, _: object) -> str:
-        assert platform == "linux/arm64"
+    def locate(self, references: Sequence[str], platforms: object, _: object) -> LocatedImage:
+        assert platforms == ["linux/arm64"]
         self.asked += references
         if self.gone:
             raise EngineError("no registry has it")
-        return references[0]
+        return LocatedImage(reference=references[0], digest="", platforms={})
 
     def read(self, build: ImageBuild, reference: str, _: object, kept: Path) -> VendorFacts:
         assert build.contexts["vendor"] == f"docker-image://{reference}"

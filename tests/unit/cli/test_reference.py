@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from cannery.cli.cmd_sync import MARKERS, reference
 from cannery.cli.commands import SUMMARIES
-from cannery.publish.table import inserted
+from cannery.publish.catalog import inserted
 from tests.unit.matrices import CHECKOUT
 
 

@@ -15,7 +15,7 @@ from cannery.common.errors import EngineError
 from cannery.engine.base import BaseCache, Bases, base_names, expected_base
 from cannery.engine.builder import Builder
 from cannery.engine.images import LocalImage
-from cannery.image.record import bases_labels, used_bases
+from cannery.image.content_key import bases_labels, used_bases
 from cannery.matrix.distributions import load_distributions
 
 DIGEST = "sha256:" + "ab" * 32

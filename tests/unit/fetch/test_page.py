@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from cannery.common import http
 from cannery.common.errors import EngineError
-from cannery.fetch import http
 from cannery.fetch.http import read_page
 from tests.unit.http_servers import Handler, answering
 
@@ -41,7 +41,7 @@ def test_a_page_that_is_too_large() -> None:
 
 
 def test_a_page_that_drips_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "LONGEST", 0.3, raising=False)
+    monkeypatch.setattr(http, "LONGEST", 0.3)
     begun = time.monotonic()
     with answering(Dripping) as url, pytest.raises(EngineError, match="takes longer than"):
         read_page(url, None)

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from cannery.image.plan import plan_image
-from cannery.image.record import image_record
 from cannery.image.render import Renderer
 from cannery.lock.lock_file import read_lock
 from tests.unit.described import PROGRAM, described
@@ -86,7 +85,7 @@ def test_a_login_shell_completes_paths_and_keeps_what_is_set(tmp_path: Path) -> 
 
 def test_the_image_s_record_is_what_the_image_tests_expect(checkout: Checkout) -> None:
     target = checkout.target()
-    record = image_record(plan_image(target, read_lock(checkout.project, target)))
+    record = plan_image(target, read_lock(checkout.project, target)).image_record
     files = described(Renderer(checkout.project).render(target).files)
     assert json.loads(files["target.json"]) == json.loads(json.dumps(record))
     assert f"ATB_HOME_PATH={ATB}/cxx_abi_0\n" in files["nnal.env"]

@@ -9,7 +9,7 @@ from cannery.common.model import EXTRAS, Target
 from cannery.common.wheels import VendorWheel
 from cannery.image.plan import plan_image
 from cannery.lock.lock_file import INPUTS, Lock, parse_lock
-from cannery.lock.requirements import inputs_digest, requirement_groups
+from cannery.lock.requirements import Requirements
 from tests.unit.matrices import Checkout, lock_for, locked
 
 VERSIONS = {name: f"1.{number}.0" for number, name in enumerate(EXTRAS)}
@@ -30,7 +30,7 @@ def lock_of(target: Target, *more: str) -> Lock:
     for name, version in target.extras.items():
         if not (name == "triton_ascend" and target.triton_ascend_wheel):
             text += locked(f"{EXTRAS[name]}=={version}", f"-r {name}.in")
-    return parse_lock(f"{INPUTS}{inputs_digest(target)}\n{text}" + "".join(more))
+    return parse_lock(f"{INPUTS}{Requirements(target).digest}\n{text}" + "".join(more))
 
 
 def names(target: Target, lock: Lock) -> list[str]:
@@ -39,7 +39,7 @@ def names(target: Target, lock: Lock) -> list[str]:
 
 def test_each_has_a_group_and_a_layer(checkout: Checkout) -> None:
     target = with_extras(checkout, *EXTRAS)
-    groups = requirement_groups(target)
+    groups = Requirements(target).groups
     for name, package in EXTRAS.items():
         assert groups[name] == (f"{package}=={VERSIONS[name]}",)
         assert target.components[name] == VERSIONS[name]
@@ -65,7 +65,7 @@ def test_triton_is_installed_before_the_triton_ascend_that_requires_it(checkout:
 
 def test_a_file_of_triton_ascend_is_last_too(checkout: Checkout) -> None:
     target = replace(with_extras(checkout, "triton_ascend"), triton_ascend_wheel=WHEEL)
-    assert "triton_ascend" not in requirement_groups(target)
+    assert "triton_ascend" not in Requirements(target).groups
     assert names(target, lock_of(target))[-2:] == ["wheels-vendor-triton_ascend", "guard"]
     assert (
         target.artifacts["triton_ascend"].name == "triton_ascend-1.5.0-cp39-cp39-linux_aarch64.whl"

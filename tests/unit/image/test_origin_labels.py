@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from cannery.image.record import origin_labels
+from cannery.image.content_key import origin_labels
 
 NOW = "2026-11-22T02:03:04Z"
 KEY = "sha256:" + "0123456789abcdef" * 4

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cannery.image.simulated import MARK, MARKED, MARKER_FILE, marked_paths, marker_paths
+from cannery.image.simulator_spec import MARK, MARKED, MARKER_FILE, marked_paths, marker_paths
 from cannery.verify.audit.facts import parse_probe
 from tests.unit.audits import PROJECT, TARGET
 from tests.unit.matrices import CHECKOUT

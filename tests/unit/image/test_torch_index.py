@@ -10,7 +10,7 @@ import pytest
 
 from cannery.common.errors import MatrixError
 from cannery.image.render import Renderer
-from cannery.lock.requirements import index_options, inputs_digest, requirement_groups
+from cannery.lock.requirements import Requirements
 from tests.unit.matrices import Checkout, edited, load, lock_for
 
 INDEX = "torch_indexes:\n  cpu: {url: https://example.com/whl/cpu, local: cpu}\n\ntargets:\n"
@@ -21,12 +21,12 @@ TEXT = edited("    torch: 2.3.1\n", "    torch: 2.3.1\n    torch_index: cpu\n", 
 def test_torch_has_the_local_version_of_its_index(tmp_path: Path) -> None:
     targets = load(tmp_path, TEXT).targets
     full, without = targets["full"], replace(targets["full"], torch_index=None)
-    assert requirement_groups(full)["torch"] == ("torch==2.3.1+cpu",)
-    assert requirement_groups(without)["torch"] == ("torch==2.3.1",)
+    assert Requirements(full).groups["torch"] == ("torch==2.3.1+cpu",)
+    assert Requirements(without).groups["torch"] == ("torch==2.3.1",)
     assert full.components == without.components
-    assert inputs_digest(full) != inputs_digest(without)
+    assert Requirements(full).digest != Requirements(without).digest
     beside = replace(full, extras={"torchvision": "0.18.1", "ray": "2.40.0"})
-    groups = requirement_groups(beside)
+    groups = Requirements(beside).groups
     assert groups["torchvision"] == ("torchvision==0.18.1+cpu",)
     assert groups["ray"] == ("ray==2.40.0",)
 
@@ -36,7 +36,7 @@ def test_wheels_are_looked_for_in_both_indexes(checkout: Checkout, tmp_path: Pat
     full = load(tmp_path / "other", TEXT).targets["full"]
     checkout.lock(full, lock_for(full).replace("torch==2.3.1 ", "torch==2.3.1+cpu "))
     text = Renderer(checkout.project).render(full).files["Dockerfile"]
-    options = " ".join(index_options(full))
+    options = " ".join(Requirements(full).index_options)
     assert options == "--index https://example.com/whl/cpu --index-strategy unsafe-best-match"
     installs = [line for line in text.splitlines() if "install-wheels --lock " in line]
     assert installs

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.lock.requirements import requirement_groups, sdists
+from cannery.lock.requirements import Requirements
 from cannery.matrix.matrix import Matrix
 from tests.unit.applications import TEXT
 from tests.unit.matrices import DIGEST, edited, load, place, refused
@@ -37,17 +37,18 @@ def test_what_a_stack_says(matrix: Matrix) -> None:
 def test_what_a_stack_asks_for_comes_before_what_its_target_does(matrix: Matrix) -> None:
     served, other = matrix.targets["served"], matrix.targets["other"]
     assert served.requirements == ("serve==1.2", "accelerate>=0.34.0", "tqdm")
-    assert requirement_groups(served)["application"] == served.requirements
+    assert Requirements(served).groups["application"] == served.requirements
     assert other.requirements == ("other==2.0.0",)
 
 
 def test_a_stack_without_requirements_has_no_layer(matrix: Matrix) -> None:
-    assert "application" not in requirement_groups(matrix.targets["old"])
+    assert "application" not in Requirements(matrix.targets["old"]).groups
 
 
 def test_what_is_built_from_sources(matrix: Matrix) -> None:
-    assert set(sdists(matrix.targets["served"])) == {"deepspeed", "fire", "rouge-score"}
-    assert set(sdists(matrix.targets["full"])) == {"deepspeed"}
+    sdists = Requirements(matrix.targets["served"]).sdists
+    assert set(sdists) == {"deepspeed", "fire", "rouge-score"}
+    assert set(Requirements(matrix.targets["full"]).sdists) == {"deepspeed"}
 
 
 def test_a_stack_is_the_last_component(matrix: Matrix) -> None:
@@ -90,16 +91,16 @@ def test_what_the_simulator_cannot_make(matrix: Matrix, name: str, real: set[str
 
 
 def test_a_wheel_of_the_vendor_is_in_no_lock(matrix: Matrix) -> None:
-    groups = requirement_groups(matrix.targets["old"])
+    groups = Requirements(matrix.targets["old"]).groups
     assert groups["torch_npu"] == ("pyyaml", "setuptools<81")
     assert "deepspeed" not in groups
     assert groups["torch"] == ("torch==1.11.0",)
-    assert requirement_groups(matrix.targets["full"])["torch_npu"][0] == "torch-npu==2.3.1.post2"
+    assert Requirements(matrix.targets["full"]).groups["torch_npu"][0] == "torch-npu==2.3.1.post2"
 
 
 def test_another_framework_needs_nothing_of_torch(matrix: Matrix) -> None:
     other = matrix.targets["other"]
-    assert not {"torch", "torch_npu", "deepspeed"} & requirement_groups(other).keys()
+    assert not {"torch", "torch_npu", "deepspeed"} & Requirements(other).groups.keys()
     assert (other.torch, other.torch_npu, other.cxx_abi) == ("", "", 1)
 
 

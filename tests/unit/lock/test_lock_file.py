@@ -9,9 +9,9 @@ import pytest
 
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
-from cannery.image.wheel_groups import wheel_groups
+from cannery.image.layers import wheel_groups
 from cannery.lock.lock_file import INPUTS, Lock, LockedFile, check_lock, parse_lock, with_files
-from cannery.lock.requirements import inputs_digest, requirement_groups
+from cannery.lock.requirements import Requirements
 from tests.unit.applications import stacked_checkout
 from tests.unit.matrices import DIGEST, HASH, Checkout, edited, lock_for, locked
 
@@ -80,12 +80,12 @@ def divided(target: Target, text: str) -> dict[str, list[str]]:
     """Layer to the names of its wheels."""
     return {
         each.name: [wheel.name for wheel in each.wheels]
-        for each in wheel_groups(target, parse_lock(text))
+        for each in wheel_groups(Requirements(target), parse_lock(text))
     }
 
 
 def test_layers_are_in_the_order_of_change(full: Target) -> None:
-    assert [*requirement_groups(replace(full, requirements=("tqdm",)))] == [
+    assert [*Requirements(replace(full, requirements=("tqdm",))).groups] == [
         "cann",
         "torch",
         "torch_npu",
@@ -119,15 +119,17 @@ def test_a_large_wheel_of_several_applications_has_a_layer_of_its_own(full: Targ
         "pyarrow": ["pyarrow"],
         "application": ["swift", "tqdm"],
     }
-    groups = [each.group for each in wheel_groups(served, parse_lock(lock_for(full) + text))]
-    assert [*dict.fromkeys(groups)] == [*requirement_groups(served)]
+    groups = [
+        each.group for each in wheel_groups(Requirements(served), parse_lock(lock_for(full) + text))
+    ]
+    assert [*dict.fromkeys(groups)] == [*Requirements(served).groups]
     assert groups[-3:] == ["application"] * 3
 
 
 def test_targets_share_a_component_whatever_it_needs(full: Target) -> None:
     text = lock_for(full)
     one, other = (
-        {each.name: each.wheels for each in wheel_groups(full, parse_lock(changed))}
+        {each.name: each.wheels for each in wheel_groups(Requirements(full), parse_lock(changed))}
         for changed in (text, text.replace("sympy==", "sympy==9"))
     )
     assert one["torch"] == other["torch"]
@@ -140,7 +142,7 @@ def test_packages_that_need_each_other_do_not_hang_the_division(full: Target) ->
 
 
 def test_a_lock_that_fits(full: Target) -> None:
-    check_lock(full, parse_lock(lock_for(full)))
+    check_lock(Requirements(full), parse_lock(lock_for(full)))
 
 
 def test_every_line_that_uv_does_not_write_is_named_with_its_place() -> None:
@@ -167,12 +169,12 @@ def test_a_lock_of_other_requirements_is_stale(
     target = checkout.matrix.targets["served"]
     assert target.application
     lock = parse_lock(checkout.project.lock(target).read_text(encoding="utf-8"))
-    check_lock(target, lock)
+    check_lock(Requirements(target), lock)
     application = replace(target.application, **change)  # type: ignore[arg-type]
     requirements = change.get("requirements", target.requirements)
     changed = replace(target, application=application, requirements=requirements)
     with pytest.raises(MatrixError, match="have changed since it was locked"):
-        check_lock(changed, lock)
+        check_lock(Requirements(changed), lock)
 
 
 def test_an_override_is_what_must_be_locked(tmp_path: Path) -> None:
@@ -183,19 +185,22 @@ def test_an_override_is_what_must_be_locked(tmp_path: Path) -> None:
     overrides = (*target.application.overrides, "numpy==2.0.2")
     target = replace(target, application=replace(target.application, overrides=overrides))
     text = checkout.project.lock(target).read_text(encoding="utf-8")
-    text = re.sub(rf"^{INPUTS}.*$", INPUTS + inputs_digest(target), text, flags=re.MULTILINE)
-    check_lock(target, parse_lock(re.sub(r"^numpy==\S+", "numpy==2.0.2", text, flags=re.MULTILINE)))
+    text = re.sub(rf"^{INPUTS}.*$", INPUTS + Requirements(target).digest, text, flags=re.MULTILINE)
+    check_lock(
+        Requirements(target),
+        parse_lock(re.sub(r"^numpy==\S+", "numpy==2.0.2", text, flags=re.MULTILINE)),
+    )
     with pytest.raises(MatrixError, match=r"numpy<2 is locked as 1\."):
-        check_lock(target, parse_lock(text))
+        check_lock(Requirements(target), parse_lock(text))
 
 
 MARKED = ("six<2; python_version < '3.0'", "attrs; platform_machine == 'x86_64'")
 
 
-def with_requirements(target: Target, *texts: str) -> tuple[Target, Lock]:
-    """The target with these requirements besides, and the lock that uv writes if none applies."""
-    changed = replace(target, requirements=(*target.requirements, *texts))
-    text = re.sub(f"{INPUTS}.*", INPUTS + inputs_digest(changed), lock_for(target))
+def with_requirements(target: Target, *texts: str) -> tuple[Requirements, Lock]:
+    """These requirements beside the target's, and the lock that uv writes if none applies."""
+    changed = Requirements(replace(target, requirements=(*target.requirements, *texts)))
+    text = re.sub(f"{INPUTS}.*", INPUTS + changed.digest, lock_for(target))
     return changed, parse_lock(text)
 
 
@@ -217,12 +222,13 @@ def test_an_override_for_other_interpreters_removes_a_requirement(tmp_path: Path
     target = checkout.matrix.targets["served"]
     assert target.application
     text = checkout.project.lock(target).read_text(encoding="utf-8")
-    name = requirement_groups(target)["application"][0].partition("=")[0]
+    name = Requirements(target).groups["application"][0].partition("=")[0]
     overrides = (*target.application.overrides, f"{name}; python_version < '3'")
     target = replace(target, application=replace(target.application, overrides=overrides))
-    text = re.sub(rf"^{INPUTS}.*$", INPUTS + inputs_digest(target), text, flags=re.MULTILINE)
+    text = re.sub(rf"^{INPUTS}.*$", INPUTS + Requirements(target).digest, text, flags=re.MULTILINE)
     check_lock(
-        target, parse_lock(re.sub(rf"^{name}==.*\n(    .*\n)*", "", text, flags=re.MULTILINE))
+        Requirements(target),
+        parse_lock(re.sub(rf"^{name}==.*\n(    .*\n)*", "", text, flags=re.MULTILINE)),
     )
 
 
@@ -253,7 +259,7 @@ MISFITS = {
 def test_a_lock_of_an_earlier_version_is_refused_in_one_sentence(full: Target) -> None:
     text = re.sub(r"    # file: .*\n", "", lock_for(full))
     with pytest.raises(MatrixError) as caught:
-        check_lock(full, parse_lock(text))
+        check_lock(Requirements(full), parse_lock(text))
     assert str(caught.value) == (
         "images/full/requirements.lock:3:1: the lock lists no single file for deepspeed, numpy, "
         "pip, py-spy, pyyaml and 4 more. Run 'python build.py lock --target full'."
@@ -264,7 +270,7 @@ def test_a_lock_of_an_earlier_version_is_refused_in_one_sentence(full: Target) -
 def test_a_lock_that_does_not_fit(full: Target, old: str, new: str, said: str) -> None:
     wheels = parse_lock(edited(old, new, lock_for(full)))
     with pytest.raises(MatrixError) as caught:
-        check_lock(full, wheels)
+        check_lock(Requirements(full), wheels)
     # What is there has its own line, and what is missing that of the inputs.
     shown = re.split("[<=]", said)[0] if "locked" in said else "torch"
     begin = "# Inputs: " if "not locked" in said else f"{shown}=="
@@ -276,7 +282,7 @@ def test_a_lock_that_does_not_fit(full: Target, old: str, new: str, said: str) -
 
 def test_everything_that_does_not_fit_is_in_one_message(full: Target) -> None:
     with pytest.raises(MatrixError) as caught:
-        check_lock(full, parse_lock(lock_for(full, without=["numpy", "pip"])))
+        check_lock(Requirements(full), parse_lock(lock_for(full, without=["numpy", "pip"])))
     said = [each.what for each in caught.value.problems]
     assert said == ["numpy<2 is not locked.", "pip>=23 is not locked."]
     assert DIGEST not in str(caught.value)

@@ -13,7 +13,7 @@ from cannery.common.errors import MatrixError, UsageError
 from cannery.common.package_index import PackageIndex
 from cannery.lock.index_versions import check_upgrades
 from cannery.lock.lock_file import INPUTS
-from cannery.lock.requirements import build_inputs_digest
+from cannery.lock.requirements import Requirements
 from cannery.lock.resolve import lock_build_requirements, lock_target, write_locks
 from tests.unit.built_wheels import built_checkout
 from tests.unit.matrices import Checkout
@@ -71,7 +71,7 @@ def test_what_builds_it_is_locked_apart(checkout: Checkout, noted: Noted) -> Non
     target = checkout.matrix.targets["served"]
     text = lock_build_requirements(checkout.project, target, ["wheel"], INDEX)
     argv, files = noted()[0]
-    assert f"{INPUTS}{build_inputs_digest(target)}\n" in text
+    assert f"{INPUTS}{Requirements(target).build_digest}\n" in text
     inputs = {name: each for name, each in files.items() if name.endswith(".in")}
     assert inputs == {"pip.in": "pip>=23\n", "serve_npu.in": "setuptools<81\nwheel\n"}
     assert argv[argv.index("--python-version") + 1] == "3.9.2"

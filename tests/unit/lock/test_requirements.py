@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.lock.requirements import requirement_groups
+from cannery.lock.requirements import Requirements
 from tests.unit.matrices import load
 
 
@@ -27,4 +27,4 @@ def test_importlib_metadata_is_installed_where_torch_imports_it_undeclared(
     full = load(tmp_path).targets["full"]
     target = replace(full, torch=torch, python=replace(full.python, version=python))
     added = ("importlib-metadata",) if missing else ()
-    assert requirement_groups(target)["torch"] == (f"torch=={torch}", *added)
+    assert Requirements(target).groups["torch"] == (f"torch=={torch}", *added)

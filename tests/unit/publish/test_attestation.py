@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packageurl import PackageURL
 
-from cannery.publish.provenance import (
+from cannery.publish.attestations import (
     SLSA,
     SPDX,
     attestation_manifest,

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from cannery.common.errors import EngineError, FileError, UsageError
-from cannery.publish.bills import bills, published_bills
-from cannery.publish.provenance import (
+from cannery.publish.attestations import (
     SLSA,
     SPDX,
     attestation_manifest,
@@ -21,6 +20,7 @@ from cannery.publish.provenance import (
     index_entry,
     statement,
 )
+from cannery.publish.scan import bills, published_bills
 from cannery.registry.oci import INDEX, MANIFEST, digest_of
 from tests.unit.http_servers import Handler, answering
 from tests.unit.matrices import Checkout
@@ -116,7 +116,7 @@ def no_engine(_: object) -> None:
 def test_a_target_that_is_not_built_is_its_lock(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cannery.publish.bills.local_images", no_engine)
+    monkeypatch.setattr("cannery.publish.scan.local_images", no_engine)
     project = checkout.project
     target = next(iter(project.matrix().targets))
     [found] = bills(project, [target], None)

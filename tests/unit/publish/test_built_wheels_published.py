@@ -9,9 +9,8 @@ import pytest
 
 from cannery.common.model import Target
 from cannery.lock.lock_file import parse_lock, read_lock
+from cannery.publish.attestations import Builder, Inputs, UsedBase, slsa, spdx
 from cannery.publish.inventory import Inventory, Origin, Package, wheels
-from cannery.publish.provenance import Builder, Inputs, Source, UsedBase, slsa
-from cannery.publish.sbom import spdx
 from tests.unit.bills import read_slsa, read_spdx
 from tests.unit.built_wheels import built_checkout
 from tests.unit.matrices import DIGEST, Checkout
@@ -62,7 +61,7 @@ def test_the_provenance_names_the_sdist_and_what_built_it(checkout: Checkout) ->
         inventory(checkout),
         Inputs(
             key="sha256:" + "ef" * 32,
-            source=Source(commit="0123456789" * 4),
+            commit="0123456789" * 4,
             lock=lock.wheels,
             build_stage=parse_lock("").wheels,
             bases={"BUILD_IMAGE": used},

@@ -11,8 +11,7 @@ from cannery.building.git import NoRepositoryError
 from cannery.common.errors import CanneryError, MatrixError, UsageError
 from cannery.lock.debs import Deb, debs_text
 from cannery.matrix.project import Project
-from cannery.publish.difference import Difference, SideKind, difference
-from cannery.publish.image_contents import commit_contents
+from cannery.publish.difference import Difference, SideKind, commit_contents, difference
 from tests.unit.changes import commit, git, render
 from tests.unit.matrices import DIGEST, Checkout
 

@@ -10,7 +10,7 @@ import pytest
 
 from cannery.common.errors import EngineError, UsageError
 from cannery.publish import cosign
-from cannery.publish.cosign import PASSWORD, Transport, sign, verify
+from cannery.publish.cosign import PASSWORD, connection, sign, verify
 
 REFERENCE = "registry.example.com/ascend@sha256:" + "0" * 64
 
@@ -33,30 +33,19 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     monkeypatch.setattr(cosign, "find_cosign", lambda: "/usr/bin/cosign")
     monkeypatch.setattr(cosign, "run", run)
+    monkeypatch.setenv(PASSWORD, "")
     return found
 
 
-@pytest.mark.parametrize("log", [False, True])
-def test_the_transparency_log_is_used_on_request_only(
-    asked: list[list[str]], key: str, log: bool
-) -> None:
-    sign(REFERENCE, key, environ={PASSWORD: ""}, log=log)
-    verify(REFERENCE, key, log=log)
-    signed, verified = asked
-    assert f"--tlog-upload={str(log).lower()}" in signed
-    assert signed[-1] == REFERENCE
-    assert f"--insecure-ignore-tlog={str(not log).lower()}" in verified
-
-
-def test_the_default_is_no_transparency_log(asked: list[list[str]], key: str) -> None:
-    sign(REFERENCE, key, environ={PASSWORD: ""})
+def test_nothing_goes_to_the_transparency_log(asked: list[list[str]], key: str) -> None:
+    sign(REFERENCE, key)
     verify(REFERENCE, key)
     assert "--tlog-upload=false" in asked[0]
     assert "--insecure-ignore-tlog=true" in asked[1]
 
 
 def test_certificates_and_plain_registries_are_passed_on(asked: list[list[str]], key: str) -> None:
-    verify(REFERENCE, key, transport=Transport(ca=Path("/etc/own.pem"), plain=True))
+    verify(REFERENCE, key, connection(ca=Path("/etc/own.pem"), plain=True))
     verify(REFERENCE, key)
     words = ["--registry-cacert", "/etc/own.pem", "--allow-http-registry"]
     assert [*words, "--allow-insecure-registry", REFERENCE] == asked[0][-5:]
@@ -66,7 +55,7 @@ def test_certificates_and_plain_registries_are_passed_on(asked: list[list[str]],
 @pytest.mark.parametrize("reference", ["registry.example.com/ascend:tag", "ascend@sha256:12", ""])
 def test_only_a_digest_is_signed(asked: list[list[str]], key: str, reference: str) -> None:
     with pytest.raises(UsageError, match="has no digest"):
-        sign(reference, key, environ={PASSWORD: ""})
+        sign(reference, key)
     assert not asked
 
 
@@ -77,8 +66,11 @@ def test_all_that_is_wrong_is_told_at_once(asked: list[list[str]], tmp_path: Pat
     assert not asked
 
 
-def test_a_key_that_is_no_file_needs_none(asked: list[list[str]]) -> None:
-    sign(REFERENCE, "awskms:///alias/ours", environ={})
+def test_a_key_that_is_no_file_needs_no_password(
+    asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(PASSWORD)
+    sign(REFERENCE, "awskms:///alias/ours")
     assert "awskms:///alias/ours" in asked[0]
 
 

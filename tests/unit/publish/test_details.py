@@ -12,7 +12,7 @@ from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.deploy import formats
 from cannery.deploy.workload import RUNTIMES, Workload
-from cannery.publish.details import CARDS, details
+from cannery.publish.catalog import CARDS, details
 from cannery.registry.records import Record
 from tests.unit.catalogues import BARE, NPU, SIMULATED, entry, release, verify
 from tests.unit.matrices import MATRIX, Checkout, make_checkout

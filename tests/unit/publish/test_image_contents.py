@@ -12,9 +12,8 @@ from cannery.common.errors import CanneryError, EngineError, UsageError
 from cannery.engine.images import LocalImage
 from cannery.image.plan import plan_image
 from cannery.lock.lock_file import parse_lock
-from cannery.publish import image_contents
-from cannery.publish.difference import SideKind
-from cannery.publish.image_contents import read_contents
+from cannery.publish import difference
+from cannery.publish.difference import SideKind, read_contents
 from cannery.publish.inventory import Inventory
 from tests.unit.bills import CONTENTS
 from tests.unit.matrices import Checkout
@@ -57,9 +56,9 @@ class Engine:
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     found = Engine()
-    monkeypatch.setattr(image_contents, "local_images", found.local_images)
-    monkeypatch.setattr(image_contents, "image_inventory", found.image_inventory)
-    monkeypatch.setattr(image_contents, "engine", found)
+    monkeypatch.setattr(difference, "local_images", found.local_images)
+    monkeypatch.setattr(difference, "image_inventory", found.image_inventory)
+    monkeypatch.setattr(difference, "engine", found)
     return found
 
 

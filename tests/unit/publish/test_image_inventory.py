@@ -18,18 +18,20 @@ from packageurl import PackageURL
 from cannery.common.errors import EngineError
 from cannery.common.model import Target
 from cannery.image.plan import plan_image
-from cannery.image.record import image_record
 from cannery.lock.debs import DEBS
 from cannery.lock.lock_file import parse_lock
-from cannery.publish.image_inventory import (
+from cannery.publish.attestations import package_url
+from cannery.publish.inventory import (
     INSTALLED,
+    LOCK,
+    RECORD,
     RPMS,
+    Inventory,
+    Origin,
     image_inventory,
     rpm_files,
     rpm_packages,
 )
-from cannery.publish.inventory import LOCK, RECORD, Inventory, Origin
-from cannery.publish.sbom import package_url
 from tests.unit.matrices import DIGEST, Checkout, lock_for
 
 CANN = "/usr/local/Ascend/ascend-toolkit/latest/python/site-packages"
@@ -78,7 +80,7 @@ def target(checkout: Checkout) -> Target:
 def image(target: Target, monkeypatch: pytest.MonkeyPatch) -> Image:
     lock = parse_lock(lock_for(target))
     plan = plan_image(target, lock)
-    record, site = image_record(plan), plan.python.site_packages
+    record, site = plan.image_record, plan.python.site_packages
     apex = "Metadata-Version: 2.1\nName: apex\nVersion: 0.1\nLicense: Apache-2.0\n"
     files = {
         RECORD: json.dumps(record),

@@ -9,8 +9,8 @@ import requests
 from cannery.common.errors import EngineError
 from cannery.engine import client
 from cannery.publish import oci_image
+from cannery.publish.attestations import LOCAL_BUILDER
 from cannery.publish.oci_image import builder
-from cannery.publish.provenance import LOCAL_BUILDER
 
 GITHUB = {
     "GITHUB_ACTIONS": "true",

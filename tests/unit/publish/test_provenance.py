@@ -12,8 +12,8 @@ from packageurl import PackageURL
 from cannery.common.model import Target
 from cannery.lock.lock_file import LockedFile, parse_lock, with_files
 from cannery.matrix.project import Project
+from cannery.publish.attestations import BUILD_TYPE, Builder, Inputs, UsedBase, slsa
 from cannery.publish.inventory import Inventory
-from cannery.publish.provenance import BUILD_TYPE, Builder, Inputs, Source, UsedBase, slsa
 from tests.unit.bills import ANY_CONTENTS, CONTENTS, read_slsa
 from tests.unit.matrices import CHECKOUT, DIGEST, lock_for
 
@@ -36,11 +36,11 @@ def predicate(
     inventory: Inventory = CONTENTS,
     *,
     target: Target = TARGET,
-    source: Source | None = None,
     lock: str = "",
     build_stage: str = "",
     used: str = "",
     builder: Builder | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
     bases = {
         "BASE_IMAGE": UsedBase(
@@ -55,7 +55,7 @@ def predicate(
         inventory,
         Inputs(
             key=KEY,
-            source=source or Source(commit=COMMIT),
+            **{"commit": COMMIT, **more},
             lock=parse_lock(lock).wheels,
             build_stage=parse_lock(build_stage).wheels,
             bases=bases,
@@ -116,19 +116,19 @@ def test_a_stand_in_is_no_vendor_file() -> None:
     ],
 )
 def test_the_commit_has_an_address_without_secrets(repository: str, uri: str) -> None:
-    made = predicate(source=Source(commit=COMMIT, repository=repository))
+    made = predicate(repository=repository)
     source = {"name": "source", "digest": {"gitCommit": COMMIT}, "uri": f"{uri}@{COMMIT}"}
     assert named(made, "source") == source
 
 
 def test_changes_that_are_not_committed_are_told() -> None:
-    made = predicate(source=Source(commit=COMMIT, changed=True))
+    made = predicate(changed=True)
     assert named(made, "source")["annotations"] == {"changed": True}
     assert "annotations" not in named(predicate(), "source")
 
 
 def test_without_a_commit_none_is_named() -> None:
-    names = [each["name"] for each in dependencies(predicate(source=Source(commit="")))]
+    names = [each["name"] for each in dependencies(predicate(commit=""))]
     assert "source" not in names and "BASE_IMAGE" in names
 
 

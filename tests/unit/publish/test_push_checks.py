@@ -15,6 +15,7 @@ from cannery.common.errors import EngineError, PublishError
 from cannery.deploy.run_spec import npu_device
 from cannery.publish import cosign, push_checks
 from cannery.publish.push_checks import Candidate, PushOptions, candidates
+from cannery.registry.client import LocatedImage
 from cannery.verify import devices
 from tests.unit.world import BOTH, World, make_world
 
@@ -25,13 +26,16 @@ def git(world: World, *words: str) -> None:
     subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True)
 
 
+INDEX = LocatedImage(reference="", digest="", platforms={"linux/arm64": "sha256:1"})
+
+
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """Both targets are built, checked and committed."""
     found = make_world(tmp_path, monkeypatch)
     found.run()
     # No test asks a server beyond this machine.
-    monkeypatch.setattr(push_checks, "is_index", lambda *_: True)
+    monkeypatch.setattr(push_checks, "locate", lambda *_: INDEX)
     (found.checkout.project.root / ".gitignore").write_text("/.cannery/\n", encoding="utf-8")
     git(found, "init", "--quiet")
     git(found, "add", "--all")
@@ -225,13 +229,13 @@ def test_a_release_needs_bases_with_the_digest_of_an_index(
 ) -> None:
     asked: list[tuple[str, ...]] = []
 
-    def is_index(references: tuple[str, ...], platform: str, _: Path | None) -> bool:
-        asked.append((*references, platform))
+    def locate(references: tuple[str, ...], platforms: list[str], _: Path | None) -> LocatedImage:
+        asked.append((*references, *platforms))
         if "bullseye" in references[-1] or ":11" in references[-1]:
-            return False
+            return replace(INDEX, platforms={})
         raise EngineError("nobody answers")
 
-    monkeypatch.setattr(push_checks, "is_index", is_index)
+    monkeypatch.setattr(push_checks, "locate", locate)
     said = "\n".join(refused(world, BOTH, release=True))
     assert "base debian-11 (debian:11@sha256:" in said
     assert "has the digest of an image for one platform. Write the digest of the index" in said

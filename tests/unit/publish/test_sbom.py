@@ -8,8 +8,8 @@ from hypothesis import given
 from packageurl import PackageURL
 
 from cannery.matrix.project import Project
+from cannery.publish.attestations import package_url, spdx
 from cannery.publish.inventory import _WORDS, Inventory, Origin, Package
-from cannery.publish.sbom import package_url, spdx
 from tests.unit.bills import ANY_CONTENTS, CONTENTS, CREATED, IMAGE, read_spdx
 from tests.unit.examples import times
 from tests.unit.matrices import CHECKOUT, Checkout

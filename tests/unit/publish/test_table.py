@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cannery.common.errors import MatrixError
+from cannery.publish.catalog import MARKERS, inserted, table
 from cannery.publish.policy import Trial
-from cannery.publish.table import MARKERS, inserted, table
 from cannery.registry import records
 from tests.unit.catalogues import BARE, CURRENT_KEY, NPU, SIMULATED, entry, release, verify
 from tests.unit.matrices import Checkout

@@ -81,9 +81,10 @@ def test_a_helper_that_is_not_installed(config: Path) -> None:
         login_of(HOST)
 
 
-def asked(challenge: str) -> requests.Response:
+def asked(challenge: str, scheme: str = "https") -> requests.Response:
     response = requests.Response()
     response.status_code = 401
+    response.url = f"{scheme}://{HOST}/v2/"
     response.headers["WWW-Authenticate"] = challenge
     return response
 
@@ -103,31 +104,30 @@ class Tokens:
         return response
 
 
-def guard(*, plain: bool = False) -> RegistryAuth:
-    return RegistryAuth(HOST, plain=lambda: plain)
-
-
 def test_a_name_and_a_password_are_shown_once(config: Path) -> None:
     kept(config, auths={HOST: {"auth": encoded("me", "secret")}})
-    found = guard()
-    assert found.header == ""
-    assert found.answer(asked('Basic realm="x"'), Tokens())
-    assert found.header == "Basic " + encoded("me", "secret")
-    assert not found.answer(asked('Basic realm="x"'), Tokens())
+    auth = RegistryAuth(HOST, Tokens())
+    assert auth.header == ""
+    assert auth.answer(asked('Basic realm="x"'))
+    assert auth.header == "Basic " + encoded("me", "secret")
+    assert not auth.answer(asked('Basic realm="x"'))
 
 
-def test_without_a_login_there_is_nothing_to_show(config: Path) -> None:
-    assert not guard().answer(asked('Basic realm="x"'), Tokens())
-    assert not guard().answer(asked(""), Tokens())
+@pytest.mark.parametrize("challenge", ['Basic realm="x"', "", f'Bearer realm="{REALM}"'])
+def test_without_a_login_or_a_token_there_is_no_header(config: Path, challenge: str) -> None:
+    auth = RegistryAuth(HOST, Tokens(401))
+    assert not auth.answer(asked(challenge))
+    assert auth.header == ""
 
 
-def test_a_token_is_got_for_all_that_was_asked_for(config: Path) -> None:
+def test_a_token_is_requested_for_every_scope(config: Path) -> None:
     kept(config, auths={HOST: {"auth": encoded("me", "secret")}})
-    found, tokens = guard(), Tokens()
+    tokens = Tokens()
+    auth = RegistryAuth(HOST, tokens)
     challenge = f'Bearer realm="{REALM}",service="s",scope="repository:ascend:%s"'
-    assert found.answer(asked(challenge % "pull"), tokens)
-    assert found.answer(asked(challenge % "pull,push"), tokens)
-    assert found.header == "Bearer t2"
+    assert auth.answer(asked(challenge % "pull"))
+    assert auth.answer(asked(challenge % "pull,push"))
+    assert auth.header == "Bearer t2"
     method, url, more = tokens.calls[1]
     assert (method, url) == ("GET", REALM)
     assert more["params"] == [
@@ -138,34 +138,29 @@ def test_a_token_is_got_for_all_that_was_asked_for(config: Path) -> None:
     assert more["headers"] == {"Authorization": "Basic " + encoded("me", "secret")}
 
 
-def test_a_token_for_anybody(config: Path) -> None:
-    found, tokens = guard(), Tokens()
-    assert found.answer(asked(f'Bearer realm="{REALM}"'), tokens)
+def test_an_anonymous_token(config: Path) -> None:
+    tokens = Tokens()
+    assert RegistryAuth(HOST, tokens).answer(asked(f'Bearer realm="{REALM}"'))
     assert tokens.calls[0][2]["headers"] == {}
 
 
-def test_a_lasting_token_is_exchanged(config: Path) -> None:
+def test_an_identity_token_is_exchanged(config: Path) -> None:
     kept(config, auths={HOST: {"identitytoken": "lasting"}})
-    found, tokens = guard(), Tokens()
-    assert found.answer(asked(f'Bearer realm="{REALM}"'), tokens)
+    tokens = Tokens()
+    assert RegistryAuth(HOST, tokens).answer(asked(f'Bearer realm="{REALM}"'))
     method, _, more = tokens.calls[0]
     assert method == "POST"
     assert ("refresh_token", "lasting") in more["data"]
 
 
-def test_no_token_is_given(config: Path) -> None:
-    found = guard()
-    assert not found.answer(asked(f'Bearer realm="{REALM}"'), Tokens(401))
-    assert found.header == ""
-
-
-def test_a_password_goes_over_no_open_line(config: Path) -> None:
+def test_a_password_is_never_sent_unencrypted(config: Path) -> None:
     kept(config, auths={HOST: {"auth": encoded("me", "secret")}})
     tokens = Tokens()
     with pytest.raises(EngineError, match="unencrypted"):
-        guard().answer(asked('Bearer realm="http://auth.example.com/"'), tokens)
+        RegistryAuth(HOST, tokens).answer(asked('Bearer realm="http://auth.example.com/"'))
     assert tokens.calls == []
-    assert guard(plain=True).answer(asked('Bearer realm="http://127.0.0.1/"'), tokens)
+    local = asked('Bearer realm="http://127.0.0.1/"', "http")
+    assert RegistryAuth(HOST, tokens).answer(local)
 
 
 @pytest.mark.parametrize(

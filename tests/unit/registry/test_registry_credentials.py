@@ -114,7 +114,6 @@ ASKS = {
     "head": lambda found: found.resolve("one"),
     "put manifest": put_manifest,
     "delete": lambda found: found.delete("one"),
-    "tags": lambda found: found.tags(),
 }
 
 
@@ -135,14 +134,6 @@ def test_an_upload_location_on_another_host_gets_no_login(registry: Place, other
     with pytest.raises(RegistryError, match=r"localhost.*refuses"):
         put(repository(registry))
     assert other.seen
-    assert not other.has_seen_the_password()
-
-
-def test_a_second_page_of_tags_on_another_host_gets_no_login(registry: Place, other: Place) -> None:
-    link = f'<{other.url}/v2/ascend/tags/list>; rel="next"'
-    registry.reply = lambda *_: (200, b'{"tags": ["one"]}', {"Link": link})
-    with pytest.raises(RegistryError):
-        repository(registry).tags()
     assert not other.has_seen_the_password()
 
 

@@ -17,7 +17,7 @@ from requests.exceptions import ConnectTimeout
 
 from cannery.common import http
 from cannery.common.errors import CanneryError
-from cannery.registry.client import Repository, is_index
+from cannery.registry.client import Repository, locate
 from cannery.registry.http import RETRIES, RegistryError, UnreachableError
 from cannery.registry.oci import CONFIG, MANIFEST, Descriptor, Document, manifest_contents
 from tests.unit.http_servers import Handler, answering
@@ -76,12 +76,10 @@ def test_odd_documents_are_errors(
     sending(monkeypatch, content, status, WWW_Authenticate=f'Bearer realm="{realm}"')
     digest = "sha256:" + hashlib.sha256(content).hexdigest()
     blob = Descriptor(media_type=CONFIG, digest=digest, size=len(content))
-    with pytest.raises(RegistryError):
-        repository.tags()
     with suppress(RegistryError):
         assert repository.read_config(blob).keys() <= {"tags", "errors", *WORDS}
     with pytest.raises(CanneryError):
-        is_index([repository.at("one")], "linux/arm64")
+        locate([repository.at("one")], ["linux/arm64"])
 
 
 @pytest.mark.parametrize(
@@ -109,7 +107,7 @@ def test_odd_descriptors_are_no_manifest(entry: dict[str, object]) -> None:
             manifest_contents(Document(media_type=MANIFEST, content=content))
 
 
-@pytest.mark.parametrize("ask", ["tags", "manifest", "error", "config"])
+@pytest.mark.parametrize("ask", ["manifest", "error", "config"])
 def test_what_is_too_large_is_not_read(
     repository: Repository, monkeypatch: pytest.MonkeyPatch, ask: str
 ) -> None:
@@ -128,7 +126,6 @@ def test_what_is_too_large_is_not_read(
     monkeypatch.setattr(Answers, "sends", staticmethod(endless))
     blob = Descriptor(media_type=CONFIG, digest="sha256:" + "0" * 64, size=1000)
     asks: dict[str, Callable[[], object]] = {
-        "tags": repository.tags,
         "manifest": lambda: repository.manifest("one"),
         "error": lambda: repository.read_blob(blob, b"".join),
         "config": lambda: repository.read_config(blob),
@@ -145,24 +142,6 @@ def test_a_config_that_says_it_is_large_is_not_asked_for(
     blob = Descriptor(media_type=CONFIG, digest="sha256:" + "0" * 64, size=(8 << 20) + 1)
     with pytest.raises(RegistryError, match="more than 8 MB"):
         repository.read_config(blob)
-
-
-@pytest.mark.slow
-def test_pages_of_tags_without_an_end(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pages = 0
-
-    def page(handler: Handler) -> None:
-        nonlocal pages
-        pages += 1
-        link = f'</v2/ascend/tags/list?last={pages}>; rel="next"'
-        handler.reply(200, b'{"tags": ["one"]}', Link=link)
-
-    monkeypatch.setattr(Answers, "sends", staticmethod(page))
-    with pytest.raises(RegistryError, match="more than 1,000 pages"):
-        repository.tags()
-    assert pages == 1000
 
 
 def test_an_answer_that_drips_is_broken_off(
@@ -182,7 +161,7 @@ def test_an_answer_that_drips_is_broken_off(
     monkeypatch.setattr(http, "LONGEST", 0.3)
     monkeypatch.setattr(Answers, "sends", staticmethod(drip))
     with pytest.raises(RegistryError, match="takes longer than"):
-        repository.tags()
+        repository.manifest("one")
     over.set()
     assert sent < size
 
@@ -194,7 +173,7 @@ def test_an_odd_time_to_wait(
     sending(monkeypatch, b"", 503, Retry_After=after.encode().decode("latin-1"))
     monkeypatch.setattr(time, "sleep", lambda _: None)
     with pytest.raises(RegistryError, match="has answered 503"):
-        repository.tags()
+        repository.manifest("one")
 
 
 def test_a_registry_that_asks_to_wait_for_a_day_is_given_up(
@@ -203,7 +182,7 @@ def test_a_registry_that_asks_to_wait_for_a_day_is_given_up(
     sending(monkeypatch, b"", 503, Retry_After="86400")
     monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it waits"))
     with pytest.raises(RegistryError, match=r"503 1 times, and asks to wait for 86400 s"):
-        repository.tags()
+        repository.manifest("one")
 
 
 def test_a_registry_gets_the_time_that_it_asks_for(
@@ -213,7 +192,7 @@ def test_a_registry_gets_the_time_that_it_asks_for(
     sending(monkeypatch, b"", 429, Retry_After="299")
     monkeypatch.setattr(time, "sleep", waited.append)
     with pytest.raises(RegistryError, match="has asked 2 times to wait"):
-        repository.tags()
+        repository.manifest("one")
     assert waited == [299]
 
 
@@ -224,7 +203,7 @@ def test_what_a_registry_says_stays_on_one_line(
     for content in (body.encode(), b"no\r\n::error::x\x1b[2J"):
         sending(monkeypatch, content, 400)
         with pytest.raises(RegistryError) as raised:
-            repository.tags()
+            repository.manifest("one")
         assert str(raised.value).isprintable()
         assert "\\n::error" in str(raised.value)
 
@@ -242,7 +221,7 @@ def test_a_host_that_has_never_answered_is_given_up_early(
 
     monkeypatch.setattr("requests.Session.request", fails)
     with pytest.raises(UnreachableError, match=rf"registry.example.com .*\({tries} times\)"):
-        repository.tags()
+        repository.manifest("one")
     assert sum(waited) < 10
 
 
@@ -251,10 +230,10 @@ def test_a_registry_that_has_answered_is_asked_for_a_minute(
 ) -> None:
     waited: list[float] = []
     monkeypatch.setattr("cannery.registry.http.time.sleep", waited.append)
-    sending(monkeypatch, b'{"tags": ["a"]}')
+    sending(monkeypatch, b"{}")
     patient = Repository(repository.host, "ascend")
-    assert patient.tags() == ["a"]
+    assert patient.manifest("one")
     sending(monkeypatch, b"", 503)
     with pytest.raises(RegistryError, match="503 9 times"):
-        patient.tags()
+        patient.manifest("one")
     assert 30 < sum(waited) < 70

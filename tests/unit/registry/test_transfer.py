@@ -12,11 +12,12 @@ from cannery.common.errors import Problem
 from cannery.registry.client import Repository
 from cannery.registry.http import RegistryError
 from cannery.registry.oci import Descriptor, Document
-from cannery.registry.transfer import OciContent, blob_of, upload
+from cannery.registry.transfer import OciContent, in_memory, upload
 
-BLOB = blob_of("application/octet-stream", b"a layer")
+BLOBS = in_memory(Document(media_type="application/octet-stream", content=b"a layer"))
+[BLOB] = BLOBS
 IMAGE = OciContent(
-    name="tiny", blobs=(BLOB,), documents=(Document(media_type="manifest", content=b"{}"),)
+    name="tiny", blobs=BLOBS, documents=(Document(media_type="manifest", content=b"{}"),)
 )
 
 
@@ -28,15 +29,15 @@ class Racing(Repository):
         self.answers = [*answers]
         self.asked, self.stored, self.written = 0, 0, 0
 
-    def has_blob(self, digest: str) -> bool:
-        assert digest == BLOB.descriptor.digest
+    def has(self, kind: str, digest: str) -> bool:
+        assert (kind, digest) == ("blobs", BLOB.digest)
         self.asked += 1
         return self.asked == 1 or bool(self.stored)
 
     def put_blob(
         self, blob: Descriptor, content: Callable[[], BinaryIO], *, mount: str = ""
     ) -> None:
-        assert (blob.digest, mount) == (BLOB.descriptor.digest, "")
+        assert (blob.digest, mount) == (BLOB.digest, "")
         self.stored += len(content().read())
 
     def put_manifest(self, version: str, document: Document) -> str:

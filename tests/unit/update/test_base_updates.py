@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import EngineError
+from cannery.registry.client import LocatedImage
 from cannery.update import base_updates
 from cannery.update.base_updates import update_bases
 from tests.unit.matrices import DIGEST, MATRIX, edited, make_checkout
@@ -20,16 +21,18 @@ TEXT = edited(f"image: debian:11@sha256:{DIGEST}", 'image: "debian:11"  # the ol
 class Registries:
     asked: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
 
-    def digest(self, references: Sequence[str], platforms: Sequence[str], ca: Path | None) -> str:
+    def locate(
+        self, references: Sequence[str], platforms: Sequence[str], ca: Path | None
+    ) -> LocatedImage:
         assert ca is None
         self.asked.append((tuple(references), tuple(platforms)))
-        return FOUND
+        return LocatedImage(reference=references[0], digest=FOUND, platforms={})
 
 
 @pytest.fixture
 def registries(monkeypatch: pytest.MonkeyPatch) -> Registries:
     result = Registries()
-    monkeypatch.setattr(base_updates, "digest_of_tag", result.digest)
+    monkeypatch.setattr(base_updates, "locate", result.locate)
     return result
 
 
@@ -81,7 +84,7 @@ def test_a_registry_that_does_not_answer_changes_nothing(
     def failing(*_: object) -> str:
         raise EngineError("nobody answers")
 
-    monkeypatch.setattr(base_updates, "digest_of_tag", failing)
+    monkeypatch.setattr(base_updates, "locate", failing)
     project = make_checkout(tmp_path, TEXT).project
     with pytest.raises(EngineError, match="nobody answers"):
         update_bases(project, building="amd64", write=True, ca=None)
