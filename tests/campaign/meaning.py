@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +62,9 @@ def _definitions(path: Path) -> Definitions:
 def rows(compat: Compat) -> Counter[str]:
     """Every row without its line, as text, and how often it is there."""
     found: Counter[str] = Counter()
-    for each in fields(compat):
-        for row in getattr(compat, each.name):
-            found[f"{each.name}: {plain(row)}"] += 1
+    for name, value in compat:
+        for row in value if isinstance(value, tuple) else (value,):
+            found[f"{name}: {plain(row)}"] += 1
     found |= Counter(f"source {name}: {each!r}" for name, each in compat.sources.items())
     return found
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from packaging.version import Version
@@ -47,10 +47,7 @@ def of_row(row: facts.Row, stock: Target) -> list[Target]:
     """Targets that ask what ``row`` says."""
     if isinstance(row, facts.Lifetime):
         return [_filled(stock, {_LIFETIMES.get(row.component, row.component): row.version})]
-    values = {each.name: getattr(row, each.name) for each in fields(row)}
-    if when := values.pop("when", None):
-        values |= {each.name: getattr(when, each.name) for each in fields(when)}
-    choices = [[*_asked(name, value, row)] for name, value in values.items()]
+    choices = [[*_asked(name, value, row)] for name, value in row]
     combined = itertools.product(*[each for each in choices if each])
     found = [_filled(stock, dict(each for part in parts for each in part)) for parts in combined]
     return found[:: 1 + len(found) // _MOST]
