@@ -85,14 +85,17 @@ checks:
     with pytest.raises(UsageError) as caught:
         read_checks(tmp_path)
     for what in (
-        "one.yaml:3:35: '(' is not a regular expression",
-        "one.yaml:3:49: 'soon' is not a number from 0 to 86400",
-        "two checks have the name 'a'",
+        "one.yaml:3:35: checks[0].output: '(' is not a regular expression",
+        "one.yaml:3:49: checks[0].seconds: 'soon' is not a number",
         "Did you mean 'command'?",
-        "a check has no 'name'",
-        "'256' is not a number from 0 to 255",
+        "checks[2] has no 'name'",
+        "'256' should be less than or equal to 255",
     ):
         assert what in str(caught.value)
+    text = "schema: 1\nchecks: [{name: a, command: x}, {name: a, command: x}]"
+    (tmp_path / "one.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match="two checks have the name 'a'"):
+        read_checks(tmp_path)
 
 
 def test_folders_without_checks(tmp_path: Path) -> None:
