@@ -1,29 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema of each YAML file, made by running its reader on its sample."""
+"""The schema of each YAML file, made of its model."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
-
-import yaml
+from typing import Any
 
 from cannery.common.models import Model, json_schema
-from cannery.common.yaml_reader import Problems, Section
 from cannery.compat import Compat
 from cannery.matrix.families import MERGES
 from cannery.matrix.files import DATA
-from cannery.matrix.schema import matrix_of
+from cannery.matrix.schema import MatrixShape
 from cannery.publish.policy import PublishFile
 from cannery.verify.audit.profiles import ProfilesFile
 from cannery.verify.audit.user_checks import ChecksFile
-from schemas.emit import Schema, document
-from schemas.recorder import Recorder
 
-T = TypeVar("T")
+Schema = dict[str, Any]
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -36,38 +30,16 @@ MODELS: dict[str, type[Model]] = {
 
 
 def schema_files(folder: Path = FOLDER) -> dict[Path, str]:
-    """Path to text of every schema in ``folder``, which has the samples.
-
-    Raises:
-        MatrixError: a sample is wrong, or lacks an example of a key.
-    """
-    matrix, _ = record(folder, "matrix.yaml", lambda top: matrix_of(top, None))
+    """Path to text of every schema in ``folder``."""
+    matrix = json_schema(MatrixShape)
     _describe(matrix, (FOLDER.parent / "docs" / "matrix.md").read_text(encoding="utf-8"))
     _complete_families(matrix)
+    schemas = {"matrix": matrix, "data": _data(matrix)}
+    schemas |= {name: json_schema(model) for name, model in MODELS.items()}
     return {
         folder / f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
-        for name, schema in (
-            *(("matrix", matrix), ("data", _data(matrix))),
-            *((name, json_schema(model)) for name, model in MODELS.items()),
-        )
+        for name, schema in schemas.items()
     }
-
-
-def record(folder: Path, name: str, read: Callable[[Section], T]) -> tuple[Schema, T]:
-    """The schema of the file ``name``, and what ``read`` makes of its sample's first document.
-
-    Raises:
-        MatrixError: the sample is wrong, or lacks an example of a key.
-    """
-    path = folder / "samples" / name
-    problems = Problems(f"schemas/samples/{name}")
-    nodes = yaml.compose_all(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-    seen = [Recorder(node, name, problems) for node in nodes]
-    results = [read(top) for top in seen]
-    for top in seen:
-        top.done()
-    problems.raise_if_any()
-    return document(name, seen), results[0]
 
 
 def _data(matrix: Schema) -> Schema:
@@ -81,7 +53,7 @@ def _data(matrix: Schema) -> Schema:
 def _describe(matrix: Schema, docs: str) -> None:
     """Give each key the text of its row in a table of ``docs``: | `key` or `key.NAME` | text |."""
     top = matrix["properties"]
-    application = top["applications"]["additionalProperties"]["properties"]
+    application = matrix["$defs"]["ApplicationShape"]["properties"]
     for names, text in re.findall(r"^\| (`.*?`) \| (.*) \|$", docs, re.MULTILINE):
         for name in re.findall(r"`(\w+)", names):
             found = top.get(name) or application.get(name)
@@ -92,23 +64,24 @@ def _describe(matrix: Schema, docs: str) -> None:
 def _complete_families(matrix: Schema) -> None:
     """Let each part of a family have any keys of a target, each with its value or a merge of it.
 
-    The parts are put together before they are read, so no reader asks anything of one alone.
+    The parts are put together before they are read.
     """
-    top, definitions = matrix["properties"], matrix["definitions"]
-    definitions["target"] = target = top["targets"]["additionalProperties"]
-    top["targets"]["additionalProperties"] = {"$ref": "#/definitions/target"}
+    definitions, part = matrix["$defs"], {"$ref": "#/$defs/part"}
     values = [
-        (key, {"$ref": f"#/definitions/target/properties/{key}"}) for key in target["properties"]
+        (key, {"$ref": f"#/$defs/TargetShape/properties/{key}"})
+        for key in definitions["TargetShape"]["properties"]
     ]
     definitions["part"] = {
         "type": "object",
         "properties": {key: {"anyOf": [value, _merge(value)]} for key, value in values},
         "additionalProperties": False,
     }
-    part = {"$ref": "#/definitions/part"}
-    family = top["families"]["additionalProperties"]["properties"]
-    family["common"] = family["overrides"]["additionalProperties"] = part
-    family["axes"]["additionalProperties"]["additionalProperties"] = part
+    family = definitions["Family"]["properties"]
+    family["common"] = part
+    [axis] = family["axes"]["patternProperties"].values()
+    for mapping in (family["overrides"], axis):
+        mapping.pop("patternProperties", None)
+        mapping["additionalProperties"] = part
 
 
 def _merge(value: Schema) -> Schema:

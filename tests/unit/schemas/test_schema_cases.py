@@ -1,17 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a schema says of keys that are required only in some cases, and where samples fall short."""
+"""What a schema says of keys that are required only in some cases."""
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import pytest
 
-from cannery.common.errors import MatrixError
-from cannery.common.yaml_reader import Section
-from schemas.__main__ import main
-from schemas.files import FOLDER, record
 from tests.unit.families import FAMILY
 from tests.unit.matrices import MATRIX, edited
 from tests.unit.schemas.editors import validator, values
@@ -82,83 +75,3 @@ def test_families_stand_for_targets() -> None:
 def test_refused_in_a_family(old: str, new: str) -> None:
     text = MATRIX.partition("targets:")[0] + FAMILY
     assert not validator("matrix.yaml").is_valid(values(edited(old, new, text)))
-
-
-def sample(folder: Path, text: str) -> Path:
-    (folder / "samples").mkdir()
-    (folder / "samples" / "small.yaml").write_text(text, encoding="utf-8")
-    return folder
-
-
-def read(top: Section) -> None:
-    """Each item has an archive or, as its kind says, a base; ``extra`` may be anywhere."""
-    for each in top.mappings("items"):
-        if each.choose("kind", {"archive": True, "base": False}, "kind"):
-            each.section("archive")
-        else:
-            each.text("base")
-        each.done()
-    if extra := top.section("extra", required=False):
-        extra.all_texts()
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("items: []", "small.yaml:1:1: small.yaml shows no value of 'items'. Add an example"),
-        ("items: [{kind: base, base: a}]", "small.yaml:1:1: small.yaml shows no value of 'extra'."),
-        ("items: [{kind: base, base: a}, {kind: x, base: a}]", "there is no kind 'x'"),
-        ("items: [{kind: base, bas: a}]", "unknown key 'bas'"),
-    ],
-)
-def test_a_sample_that_falls_short(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(MatrixError) as caught:
-        record(sample(tmp_path, text), "small.yaml", read)
-    assert said in str(caught.value)
-
-
-def test_cases_that_nothing_tells_apart(tmp_path: Path) -> None:
-    def read_in_turn(top: Section) -> None:
-        for number, each in enumerate(top.mappings("items")):
-            each.text("key", required=number == 0)
-
-    folder = sample(tmp_path, "items: [{key: a}, {key: b}]")
-    with pytest.raises(MatrixError, match="do not show when a key is required"):
-        record(folder, "small.yaml", read_in_turn)
-
-
-def test_the_cases_of_a_choice(tmp_path: Path) -> None:
-    text = "items: [{kind: base, base: a}, {kind: archive, archive: {}}]\nextra: {a: b}"
-    schema, _ = record(sample(tmp_path, text), "small.yaml", read)
-    assert schema["properties"]["items"]["items"] == {
-        "type": "object",
-        "properties": {
-            "kind": {"enum": ["archive", "base"]},
-            "base": {"$ref": "#/definitions/text"},
-            "archive": {"type": "object"},
-        },
-        "required": ["kind"],
-        "additionalProperties": False,
-        "anyOf": [
-            {
-                "properties": {"archive": False, "kind": {"enum": ["base"]}},
-                "required": ["base", "kind"],
-            },
-            {
-                "properties": {"base": False, "kind": {"enum": ["archive"]}},
-                "required": ["archive", "kind"],
-            },
-        ],
-    }
-    assert schema["properties"]["extra"]["additionalProperties"] == {"$ref": "#/definitions/text"}
-
-
-def test_a_wrong_sample_is_a_message_and_changes_no_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copytree(FOLDER / "samples", tmp_path / "samples")
-    matrix = tmp_path / "samples" / "matrix.yaml"
-    matrix.write_text("schema: [2]\n", encoding="utf-8")
-    assert main(tmp_path) == MatrixError.exit_code
-    assert "schemas: schemas/samples/matrix.yaml:1:9: 'schema'" in capsys.readouterr().err
-    assert not [*tmp_path.glob("*.json")]
