@@ -128,6 +128,9 @@ def _plain(node: yaml.Node, problems: list[Problem], known: dict[int, Any]) -> A
                 marks = key.start_mark, value.start_mark
                 made.put(key.value, _plain(value, problems, known), marks)
         return made
+    if node.value.strip() not in ("", node.value):
+        what = f"{node.value!r} begins or ends with a space or a line break."
+        problems.append(_problem(node, what, "Remove it."))
     if node.tag == _NOT_TEXT[0]:
         return node.value.lower() in ("true", "yes", "on")
     if node.tag == _NOT_TEXT[1]:
