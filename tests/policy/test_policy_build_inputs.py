@@ -167,7 +167,7 @@ def test_vendor_files_are_mounted_checked_and_in_no_layer(
             assert each.word not in ("COPY", "ADD") or file.name not in each.rest
         if component in ("toolkit", "kernels", "nnal"):
             # The program compares it before it runs the file.
-            argv = f'install-cann {component} {where} --sha256 "${{{name}}}" '
+            argv = f'install-cann {component} {where} "${{{name}}}" '
         elif component == "python" or where.endswith(".tar.gz"):
             argv = f'unpack-archive {where} "${{{name}}}" '
         else:
@@ -176,8 +176,14 @@ def test_vendor_files_are_mounted_checked_and_in_no_layer(
         assert not [step for step in run.steps[1:] if where in step]
 
 
-TOOLS = ("--from=native-python /python /python",)
-"""Programs of the building machine, from the stages that make them."""
+INNER = {
+    "sealer": ("--from=files /files/leave-out /opt/build/",),
+    "build-python": (
+        "--from=native-python /python /python",
+        "--from=files /files/leave-out /files/compile /opt/build/",
+    ),
+}
+"""Stage to what it takes from others."""
 
 
 def test_only_project_files_are_copied(
@@ -190,8 +196,8 @@ def test_only_project_files_are_copied(
         words = [word for word in each.rest.split() if not word.startswith("--")]
         if "--from=cannery " in each.rest:
             assert all(word in shared for word in words[:-1]), each
-        elif each.stage == "build-python":
-            assert each.rest in TOOLS
+        elif each.stage in INNER:
+            assert each.rest in INNER[each.stage]
         elif "--from=" in each.rest:
             assert each.rest.endswith(" /layer/ /"), each
         else:

@@ -77,8 +77,8 @@ def test_a_lock_holds_packages_with_hashes_and_nothing_else(folder: Path) -> Non
 
 def split(folder: Path, place: Path, project: Project) -> dict[str, list[str]]:
     """Layer to the lines that the build installs it from, by the Dockerfile's own program."""
-    program = project.build_context / "split-lock"
-    argv = [sys.executable, str(program), str(folder), str(place / "lock")]
+    program = project.build_context / "describe-image"
+    argv = [sys.executable, str(program), str(folder), str(place)]
     subprocess.run(argv, check=True)
     return {
         path.stem: path.read_text(encoding="utf-8").splitlines()

@@ -104,10 +104,10 @@ def test_a_layer_of_links_takes_no_space(seal: Seal, trees: tuple[Path, Path], l
 
 
 def test_what_a_layer_of_links_leaves_out_stays_for_the_next_step(
-    seal: Seal, trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    seal: Seal, trees: tuple[Path, Path], layer: Path
 ) -> None:
     before, after = trees
-    monkeypatch.setenv("LEAVE_OUT", "opt/*/tests")
+    write(layer.with_name("leave-out"), "opt/*/tests\n")
     write(after / "opt" / "a" / "tests" / "x", "x")
     write(after / "opt" / "a" / "y", "y")
     assert seal("--before", before, "--after", after, "--link") == {"opt/a/y": "y"}
@@ -201,10 +201,9 @@ def test_a_wheel_does_not_say_from_where_it_was_installed(
     assert (info / "direct_url.json").exists()
 
 
-def test_what_is_left_out_goes_with_all_that_is_in_it(
-    seal: Seal, layer: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LEAVE_OUT", "*-packages/p/*/tests *-packages/p/tests usr/bin/*dump*")
+def test_what_is_left_out_goes_with_all_that_is_in_it(seal: Seal, layer: Path) -> None:
+    patterns = "*-packages/p/*/tests\n*-packages/p/tests\nusr/bin/*dump*\n"
+    write(layer.with_name("leave-out"), patterns)
     site = layer / "usr" / "lib" / "site-packages"
     for name in ("p/a/b/tests/deep/x", "p/tests/x", "p/a/latests/x", "q/a/tests/x", "p/tests.py"):
         write(site / name, "x")
@@ -222,13 +221,11 @@ def test_nothing_is_left_out_unless_something_is_named(seal: Seal, layer: Path) 
     assert seal() == {"tests/x": "x"}
 
 
-def test_python_files_are_compiled_for_their_place(
-    seal: Seal, layer: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_files_are_compiled_for_their_place(seal: Seal, layer: Path) -> None:
     source = write(layer / "site" / "p" / "a.py", "def f():\n    return {'a', 'b', None}\n")
     write(layer / "site" / "broken.py", "def\n")
     write(layer / "elsewhere" / "c.py", "")
-    monkeypatch.setenv("COMPILE", "/site /missing")
+    write(layer.with_name("compile"), "/site\n/missing\n")
     tag = sys.implementation.cache_tag
     compiled = source.parent / "__pycache__" / f"a.{tag}.pyc"
     seal()
@@ -262,3 +259,12 @@ def test_rights_of_others_are_dropped(seal: Seal, layer: Path, trees: tuple[Path
     expected = {**usual, "run/lock": 0o1755, "var/tmp": 0o1755}
     assert {name: stat.S_IMODE(mode) for name, mode in found.items()} == expected
     assert os.listxattr(layer / "usr/bin/new") == []
+
+
+def test_compiled_files_of_other_layers(seal: Seal, layer: Path, tmp_path: Path) -> None:
+    for part in ("kernels", "toolkit"):
+        write(tmp_path / "cann" / part / "opt" / part / "a.py", "x = 1\n")
+    tag = sys.implementation.cache_tag
+    found = {*seal("--compiled-of", tmp_path / "cann", "/opt")}
+    assert found == {f"opt/{p}/__pycache__/a.{tag}.pyc" for p in ("kernels", "toolkit")}
+    assert {int(path.stat().st_mtime) for path in layer.rglob("*")} == {DATE}
