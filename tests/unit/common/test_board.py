@@ -86,13 +86,3 @@ def test_a_terminal_is_redrawn() -> None:
     assert "\x1b[1A" in text or "\x1b[2K" in text
     last = text[text.rindex("mdone") :]
     assert "done" in last and "two" in last and "failed" in last
-
-
-def test_what_goes_on_is_shown_where_not_all_can_be() -> None:
-    board = Board([f"t{number}" for number in range(10)])
-    board.tell("t1", "done", ended=True)
-    board.tell("t7", "building", "x")
-    rows = board.rows(4)
-    assert [row[0] for row in rows] == ["t7", "t0", "t1", ""]
-    assert rows[-1][1] == "and 7 more"
-    assert len(board.rows(10)) == 10

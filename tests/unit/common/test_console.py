@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import io
-import re
 import sys
 from collections.abc import Callable
 
@@ -81,23 +80,6 @@ def test_what_has_which_colour(stderr: Use) -> None:
     assert f"] {GREEN}in sync{END}\n" in text
     assert f"\n{GREEN}t: 3 passed{END}\n  more\n" in text
     assert f"\n{RED}t: 1 failed{END}\n  more\n" in text
-
-
-def test_a_quick_command_says_no_times(stderr: Use) -> None:
-    stream = stderr(io.StringIO())
-    console.say("first")
-    console.timed(False)
-    console.say("second")
-    assert re.fullmatch(r"\[ +[\d.]+ s\] first\nsecond\n", stream.getvalue())
-
-
-def test_who_redraws_the_screen_gets_the_same(stderr: Use) -> None:
-    stream = stderr(Terminal())
-    written: list[str] = []
-    with console.written_by(written.append):
-        console.say("in sync", "ok")
-    assert stream.getvalue() == ""
-    assert written[0].endswith(f"] {GREEN}in sync{END}\n")
 
 
 def test_what_others_say_controls_nothing(stderr: Use) -> None:

@@ -36,23 +36,6 @@ def test_a_large_file_is_read_once(tmp_path: Path, read: list[str]) -> None:
     assert read == ["large"]
 
 
-def test_a_file_that_changed_is_read_again(tmp_path: Path, read: list[str]) -> None:
-    file, kept = tmp_path / "large", tmp_path / "hashes.json"
-    file.write_bytes(b"large")
-    known = Hashes(kept)
-    known.sha256(file)
-    known.keep()
-    stat = file.stat()
-    file.write_bytes(b"other")
-    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
-    assert Hashes(kept).sha256(file) == hashlib.sha256(b"other").hexdigest()
-    # Another file in its place, of the same size and date.
-    (tmp_path / "new").write_bytes(b"third")
-    os.utime(tmp_path / "new", ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    (tmp_path / "new").replace(file)
-    assert Hashes(kept).sha256(file) == hashlib.sha256(b"third").hexdigest()
-
-
 def test_other_content_of_the_same_size_and_date_is_read_again(
     tmp_path: Path, read: list[str]
 ) -> None:
@@ -86,25 +69,9 @@ def test_what_cannot_be_read_is_dropped(tmp_path: Path, read: list[str], text: s
     assert Hashes(kept).sha256(file) and read == ["large"]
 
 
-def test_files_that_are_gone_are_forgotten(tmp_path: Path, read: list[str]) -> None:
-    kept = tmp_path / "hashes.json"
-    for name in ("first", "second"):
-        (tmp_path / name).write_bytes(b"large")
-        known = Hashes(kept)
-        known.sha256(tmp_path / name)
-        (tmp_path / "first").unlink() if name == "second" else None
-        known.keep()
-    assert "second" in kept.read_text() and "first" not in kept.read_text()
-
-
 def test_a_place_that_cannot_be_written_does_no_harm(tmp_path: Path, read: list[str]) -> None:
     (tmp_path / "large").write_bytes(b"large")
     (tmp_path / "file").touch()
     known = Hashes(tmp_path / "file" / "hashes.json")
     assert known.sha256(tmp_path / "large")
     known.keep()
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        Hashes(tmp_path / "hashes.json").sha256(tmp_path / "none")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import subprocess
@@ -171,12 +170,6 @@ def test_the_file_behind_a_symbolic_link_is_linked(tmp_path: Path) -> None:
     assert put.samefile(tmp_path / "a")
 
 
-def test_files_cannot_be_put_where_a_file_is(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    with pytest.raises(FileError, match="cannot write"):
-        put_files({"b": tmp_path / "file"}, tmp_path / "file")
-
-
 def together(root: Path, work: Callable[[Path, int], None], rounds: int = 100) -> list[Path]:
     """Let four threads do ``work`` in a folder at the same moment, ``rounds`` times."""
     start = Barrier(4, timeout=30)
@@ -195,41 +188,6 @@ def together(root: Path, work: Callable[[Path, int], None], rounds: int = 100) -
             done.result()
     assert not failures, f"{len(failures)} of {4 * rounds}, the first: {failures[0]}"
     return [root / str(each) for each in range(rounds)]
-
-
-def test_many_write_into_a_folder_that_does_not_exist(tmp_path: Path) -> None:
-    def work(folder: Path, number: int) -> None:
-        write_files({folder / "sub" / "deep" / str(number): "text\n"})
-
-    expected = {f"sub/deep/{number}": b"text\n" for number in range(4)}
-    assert all(tree(folder) == expected for folder in together(tmp_path, work))
-
-
-def test_a_writer_that_fails_takes_no_folder_from_another(tmp_path: Path) -> None:
-    def work(folder: Path, number: int) -> None:
-        texts = {folder / "sub" / str(number): "text\n"}
-        if number % 2:
-            with pytest.raises(FileError, match="file name too long"):
-                write_files({**texts, folder / ("x" * 300): "text"})
-        else:
-            write_files(texts)
-
-    expected = {"sub/0": b"text\n", "sub/2": b"text\n"}
-    assert all(tree(folder) == expected for folder in together(tmp_path, work))
-
-
-def test_a_folder_that_another_makes_and_removes_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mkdir = Path.mkdir
-
-    def of_another(folder: Path, *_: object, **_more: object) -> None:
-        monkeypatch.setattr(Path, "mkdir", mkdir)
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(folder))
-
-    monkeypatch.setattr(Path, "mkdir", of_another)
-    write_files({tmp_path / "sub" / "a": "text\n"})
-    assert tree(tmp_path) == {"sub/a": b"text\n"}
 
 
 def test_one_removes_the_folder_into_which_another_writes(tmp_path: Path) -> None:

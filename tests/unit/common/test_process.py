@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
@@ -54,23 +53,6 @@ def test_a_program_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(waited) >= 2
 
 
-def test_nothing_waits_for_the_keyboard() -> None:
-    program = "import sys; print(repr(sys.stdin.read()))"
-    assert run([sys.executable, "-c", program], capture=True) == (0, "''\n")
-
-
-def test_output_that_is_no_text() -> None:
-    program = r"import sys; sys.stdout.buffer.write(b'\xff\n')"
-    assert run([sys.executable, "-c", program], capture=True) == (0, "\ufffd\n")
-
-
-def test_lines_are_handed_on_while_it_runs() -> None:
-    program = "import sys\nprint('one', flush=True)\nprint('two', file=sys.stderr)\nsys.exit(4)"
-    heard: list[str] = []
-    assert stream([sys.executable, "-c", program], heard.append) == 4
-    assert heard == ["one\n", "two\n"]
-
-
 def test_lines_that_come_in_pieces() -> None:
     program = "import sys, time\nfor piece in (b'o', b'n\\xc3', b'\\xb6\\ntwo\\nth', b'ree'):\n"
     program += "    sys.stdout.buffer.write(piece); sys.stdout.flush(); time.sleep(0.05)"
@@ -104,26 +86,6 @@ def wait_until_gone(pids: list[int]) -> list[int]:
             break
         time.sleep(0.02)
     return pids
-
-
-def test_an_interrupt_stops_what_does_not_heed_it(tmp_path: Path) -> None:
-    """As a shell's background jobs, which ignore SIGINT."""
-    note = tmp_path / "pid"
-    deaf = "import os, signal, sys, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-    deaf += "open(sys.argv[1], 'w').write(str(os.getpid())); print('deaf', flush=True)\n"
-    deaf += "time.sleep(20)"
-    parent = "import subprocess as s, sys, time; s.Popen([sys.executable, '-c', *sys.argv[1:]])"
-    parent += "; time.sleep(20)"
-
-    def interrupt(_line: str) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        stream([sys.executable, "-c", parent, deaf, str(note)], interrupt)
-    left = wait_until_gone([int(note.read_text(encoding="utf-8"))])
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
-    assert not left
 
 
 @pytest.mark.parametrize("streaming", [False, True])

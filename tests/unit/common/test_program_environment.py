@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-from cannery.building import git
-from cannery.common.process import allowed_env, program_of, run, run_within, stream
+from cannery.common.process import allowed_env, run, run_within, stream
 from cannery.publish import cosign
 
 EVERYWHERE = {"PATH": "/bin", "HOME": "/root", "LC_ALL": "C", "https_proxy": "p", "TMPDIR": "/t"}
@@ -41,11 +39,6 @@ def test_a_program_gets_what_is_stated_for_it(program: str, more: dict[str, str]
     assert found == {**EVERYWHERE, **more}
 
 
-def test_the_program_of_a_command() -> None:
-    assert program_of(["/usr/bin/cosign", "sign", "-m"]) == "cosign"
-    assert program_of([sys.executable, "-P", "-m", "uv", "pip"]) == "uv"
-
-
 @pytest.mark.parametrize("way", ["run", "run_within", "stream"])
 def test_no_other_variable_reaches_a_program(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     for name in LEAKS:
@@ -64,20 +57,6 @@ def test_no_other_variable_reaches_a_program(monkeypatch: pytest.MonkeyPatch, wa
     assert "leaked" not in said
     assert "PATH=" in said
     assert ("GIVEN=1" in said) is (way == "run")
-
-
-def test_git_answers_about_the_folder_that_it_is_asked_about(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As in a hook, or in ``git rebase --exec``, where git sets these."""
-    for name in ("here", "there"):
-        (tmp_path / name).mkdir()
-        run(["git", "init", "--quiet", str(tmp_path / name)], capture=True)
-    for name in ("here", "there"):
-        url = ["remote", "add", "origin", f"https://{name}.test"]
-        run(["git", "-C", str(tmp_path / name), *url], capture=True)
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / "there" / ".git"))
-    assert git.origin(tmp_path / "here") == "https://here.test"
 
 
 def test_the_key_that_a_variable_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from cannery.common.model import Target
 from cannery.common.wheels import VendorWheel
 from cannery.compat import Verdict
-from tests.unit.compat_targets import GOOD, cann, changed, findings, problems, python
+from tests.unit.compat_targets import cann, changed, findings, problems, python
 
 PLUGIN = VendorWheel(
     version="0.9.2", file="deepspeed_npu-0.1-py3-none-any.whl", origin="its makers"
@@ -49,10 +49,6 @@ def test_what_is_not_a_full_version(key: str, text: str, fix: str) -> None:
     changes: dict[str, Any] = {key: text}
     found = [each for each in problems(changed(**changes)) if "full version" in each]
     assert found == [f"{key}: {text!r} is not a full version. {fix}"]
-
-
-NEW = changed(python=python("3.10.9"), deepspeed="", apex=None)
-"""For a DeepSpeed of every age there is a Python and a torch that it is known with."""
 
 
 @pytest.mark.parametrize(
@@ -124,7 +120,3 @@ def test_what_needs_torch_is_refused_without_it(component: str) -> None:
     [problem] = problems(bare)
     assert problem.startswith(f"{component}: {component} ")
     assert "needs torch, which the target does not have" in problem
-
-
-def test_the_good_target_is_good() -> None:
-    assert problems(GOOD) == []

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.compat import Verdict
-from tests.unit.compat_targets import cann, changed, findings, problems, python
+from tests.unit.compat_targets import cann, changed, problems, python
 
 TODAY = {
     "python": python("3.11.9"),
@@ -20,12 +19,6 @@ TODAY = {
 
 def today(**changes: object) -> dict[str, object]:
     return {**TODAY, **changes}
-
-
-def test_torchvision_of_this_torch_is_allowed() -> None:
-    target = changed(**today(extras={"torchvision": "0.25.0", "torchaudio": "2.10.0"}))
-    assert problems(target) == []
-    assert findings(target)["torchvision"].verdict is Verdict.ALLOWED
 
 
 @pytest.mark.parametrize(
