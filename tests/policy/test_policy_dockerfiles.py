@@ -11,8 +11,8 @@ from string import Template
 from cannery.common.model import Target
 from cannery.deploy.run_spec import DRIVER_MOUNTS
 from cannery.image.environment import environment_of
-from cannery.image.plan import simulated_labels
-from tests.policy.dockerfile import CHOSEN, Dockerfile, assignments
+from cannery.image.plan import SIMULATED_ARGUMENT, SIMULATED_ENVIRONMENT, simulated_labels
+from tests.policy.dockerfile import CHOSEN, Dockerfile, Instruction, assignments
 from tests.unit.described import described_folder
 
 
@@ -150,3 +150,21 @@ def test_the_head_names_what_a_plain_build_can_be_given(folder: Path) -> None:
     assert secrets and contexts and images
     assert [word for word in {*secrets, *images, "SIMULATED=true"} if word not in head] == []
     assert [name for name in contexts if f"--build-context {name}=" not in head] == []
+
+
+def test_simulated_packages_need_the_argument_and_the_image_says_so(
+    target: Target, dockerfile: list[Instruction]
+) -> None:
+    simulated = {name for name in target.artifacts if name not in target.real_artifacts}
+    asking = {each.stage for each in dockerfile if each.word == "RUN" and "$SIMULATED" in each.rest}
+    named = {re.sub("^(layer|wheels-vendor)-", "", name) for name in asking}
+    assert named == {*simulated, "guard"}
+    declared = [
+        each.stage for each in dockerfile if each.word == "ARG" and SIMULATED_ARGUMENT in each.rest.split()
+    ]
+    assert asking == {*declared}
+    last = [each for each in dockerfile if each.stage == "simulated-image"]
+    assert [each.word for each in last] == ["FROM", "ENV", "LABEL"]
+    assert assignments(last[1].rest) == SIMULATED_ENVIRONMENT
+    assert [each for each in dockerfile if each.stage == "result"] == dockerfile[-1:]
+    assert dockerfile[-1].rest.split()[0] == CHOSEN

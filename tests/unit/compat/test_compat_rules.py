@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from cannery.common.model import Application, Target
-from cannery.compat import Verdict, judge
+from cannery.compat import Verdict, judge, refusals_of
+from cannery.compat.facts import Pairing
 from tests.unit.compat.test_broken_facts import BROKEN
 from tests.unit.compat_targets import (
     COMPAT,
@@ -148,3 +149,20 @@ def test_what_a_maker_calls_compatible_is_allowed_and_said() -> None:
     assert found.verdict is Verdict.ALLOWED
     assert "are compatible with CANN 9.1.0; they are paired with CANN 9.2.0." in found.text
     assert [row.sources[0].name for row in found.rows] == ["torch-npu-262"] * 2
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in COMPAT.pairings if row.pythons], ids=lambda r: r.says
+)
+def test_every_row_passes_with_each_of_its_pythons(row: Pairing) -> None:
+    known = {chip for each in COMPAT.releases if each.cann == row.cann for chip in each.chips}
+    chip = min(known, default="910b")
+    release = cann(str(row.cann), chip=chip)
+    versions = {"torch": row.torch, "torch_npu": row.torch_npu, "cann": release, "chip": chip}
+    for minor in row.pythons if row.torch_npu else ():
+        interpreter = python(f"{minor}.9")
+        target = changed(**versions, with_nnal=False, python=interpreter, apex=None, deepspeed="")
+        refused = refusals_of(target, judge(target, COMPAT), COMPAT)
+        # Kernels of some old releases are nowhere to be seen: that alone may be unknown.
+        texts = [each.finding.text for each in refused]
+        assert not [text for text in texts if known or "kernels" not in text]
