@@ -160,7 +160,9 @@ def test_simulated_packages_need_the_argument_and_the_image_says_so(
     named = {re.sub("^(layer|wheels-vendor)-", "", name) for name in asking}
     assert named == {*simulated, "guard"}
     declared = [
-        each.stage for each in dockerfile if each.word == "ARG" and SIMULATED_ARGUMENT in each.rest.split()
+        each.stage
+        for each in dockerfile
+        if each.word == "ARG" and SIMULATED_ARGUMENT in each.rest.split()
     ]
     assert asking == {*declared}
     last = [each for each in dockerfile if each.stage == "simulated-image"]

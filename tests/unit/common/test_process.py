@@ -39,18 +39,13 @@ with open(sys.argv[1], "a") as file:
 
 def test_output_and_code() -> None:
     program = "import sys; print('out', flush=True); print('err', file=sys.stderr); sys.exit(3)"
-    assert run([sys.executable, "-c", program], capture=True) == (3, "out\nerr\n")
-
-
-def test_output_without_capture_is_not_on_stdout(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run([sys.executable, "-c", "print('hello')"]) == (0, "")
-    assert capfd.readouterr() == ("", "hello\n")
+    assert run([sys.executable, "-c", program]) == (3, "out\nerr\n")
 
 
 def test_where_it_runs_and_what_it_is_told(tmp_path: Path) -> None:
     program = "import os; print(os.getcwd(), os.environ['ADDED'], 'PATH' in os.environ)"
     argv = [sys.executable, "-c", program]
-    _, said = run(argv, cwd=tmp_path, capture=True, env={"ADDED": "1"})
+    _, said = run(argv, cwd=tmp_path, env={"ADDED": "1"})
     assert said == f"{tmp_path} 1 True\n"
 
 
@@ -59,7 +54,7 @@ def test_a_program_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[int] = []
     program = "import time; print('a', flush=True); time.sleep(0.4); print('b')"
     argv = [sys.executable, "-c", program]
-    assert run(argv, capture=True, waiting=lambda: waited.append(1)) == (0, "a\nb\n")
+    assert run(argv, waiting=lambda: waited.append(1)) == (0, "a\nb\n")
     assert len(waited) >= 2
 
 
@@ -75,7 +70,7 @@ def test_a_program_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", str(tmp_path))
     said = "^no-such-program is not installed. 'bash setup.sh' installs it.$"
     with pytest.raises(EngineError, match=said):
-        run(["no-such-program"], capture=True)
+        run(["no-such-program"])
     with pytest.raises(EngineError, match=said):
         stream(["no-such-program", "-x"], print)
 
@@ -117,7 +112,7 @@ def test_an_interrupt_stops_all_that_was_started(tmp_path: Path, *, streaming: b
         if streaming:
             stream(argv, lambda _: None)
         else:
-            run(argv, capture=True)
+            run(argv)
     thread.join()
     pids = [int(pid) for pid in note.read_text(encoding="utf-8").split()]
     assert len(pids) == 2
@@ -174,7 +169,7 @@ def test_an_interrupt_stops_the_programs_of_all(tmp_path: Path) -> None:
 
     def work(path: str) -> None:
         with suppress(CanneryError):
-            ended.append(run([sys.executable, "-c", sleeps, path], capture=True)[0])
+            ended.append(run([sys.executable, "-c", sleeps, path])[0])
             return
         ended.append(-1)
 
@@ -244,7 +239,7 @@ def test_no_other_variable_reaches_a_program(monkeypatch: pytest.MonkeyPatch, wa
     heard: list[str] = []
     match way:
         case "run":
-            heard.append(run(argv, capture=True, env={"GIVEN": "1"})[1])
+            heard.append(run(argv, env={"GIVEN": "1"})[1])
         case "run_within":
             heard.append(run_within(argv, 60)[1])
         case _:
