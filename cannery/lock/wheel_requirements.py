@@ -71,9 +71,7 @@ class Metadata:
             folder = Path(place)
             pins = "".join(f"{each.name}=={each.version}\n" for each in wheels)
             (folder / "pins.txt").write_text(pins, encoding="utf-8")
-            code, said = run(
-                _argv(target), cwd=folder, capture=True, env=pip_environment(self.source)
-            )
+            code, said = run(_argv(target), cwd=folder, env=pip_environment(self.source))
             if code:
                 return self.source.redacted(said.strip().rpartition("\n")[2])
             try:

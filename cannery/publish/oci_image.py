@@ -225,7 +225,7 @@ def builder(*, finished: str, environ: Mapping[str, str] = os.environ) -> Builde
     elif environ.get("GITLAB_CI") == "true" and environ.keys() >= _GITLAB:
         identity = f"{environ['CI_PROJECT_URL']}/-/runners/{environ['CI_RUNNER_ID']}"
         invocation = environ["CI_JOB_URL"]
-    code, output = run(["docker", "buildx", "version"], capture=True)
+    code, output = run(["docker", "buildx", "version"])
     match = None if code else _VERSION.search(output)
     with engine.talking() as client:
         version = str(client.version()["Version"])

@@ -194,7 +194,7 @@ def scan(
         if vex["statements"]:
             options += ["--vex", str(exceptions)]
         # Not in the user's folder, where a .trivyignore or .grype.yaml would hide results.
-        code, output = run([scanner, *options], cwd=path.parent, capture=True)
+        code, output = run([scanner, *options], cwd=path.parent)
     if code not in (0, SCANNERS[scanner]):
         raise EngineError(f"{scanner} failed (exit code {code}):\n{output.strip()[-2000:]}")
     return bool(code) and fail_on != "never", output

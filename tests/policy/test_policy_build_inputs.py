@@ -7,8 +7,6 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from cannery.common.model import Target
 from cannery.image.content_key import (
     CONTEXT_LIST,
@@ -18,7 +16,7 @@ from cannery.image.content_key import (
 )
 from cannery.image.plan import SIMULATED_ARGUMENT
 from cannery.matrix.project import Project
-from tests.policy.dockerfile import CHOSEN, Dockerfile, assignments, parse
+from tests.policy.dockerfile import CHOSEN, Dockerfile, assignments
 
 DOWNLOADERS = re.compile(
     r"\b(curl|wget|git|aria2c|pip3?|uv|conda|mamba|npm|gem|cargo|go|scp|rsync|docker)\b"
@@ -42,26 +40,6 @@ def unchecked_downloads(dockerfile: Dockerfile) -> list[str]:
         if not CHECKED_DOWNLOAD.match(step) and not LOCAL_FILE.match(step)
         if not re.match(r"python3 (-m venv|-c) ", step)
     ]
-
-
-@pytest.mark.parametrize(
-    ("step", "refused"),
-    [
-        ("curl -O x", True),
-        ("X=1 /usr/bin/wget x", True),
-        ("/opt/build/bin/pip install torch", True),
-        ("pip install --requirement x", True),
-        ("install-wheels --requirement x", True),
-        ("install-wheels torch", True),
-        ("install-wheels --lock x", False),
-        ("install-uv x", False),
-        ("python3 -m pip install torch", True),
-        ("python3 -m venv /opt", False),
-        ("true && git clone x", True),
-    ],
-)
-def test_the_rule_against_unchecked_downloads_can_tell(step: str, refused: bool) -> None:
-    assert bool(unchecked_downloads(parse(f"FROM x AS y\nRUN set -e; {step}\n"))) is refused
 
 
 def test_every_download_is_compared_with_a_hash(dockerfile: Dockerfile) -> None:
