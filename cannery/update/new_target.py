@@ -169,11 +169,8 @@ def _nothing_fits(options: NewOptions, compat: Compat, matrix: MatrixText) -> Ma
         "cann": {str(known.cann) for known in fitting(cann="") if options.cann},
         "chip": {chip for chip in chips if fitting(chip=chip)},
     }
-    hints = [
-        f"--{option} {' or '.join(sorted(fits, key=_as_numbers))}"
-        for option, fits in values.items()
-        if fits
-    ]
+    ordered = {option: sorted(fits, key=_as_numbers) for option, fits in values.items() if fits}
+    hints = [f"--{option} {' or '.join(fits)}" for option, fits in ordered.items()]
     if deepspeed and fitting(deepspeed="none"):
         hints.append("without --deepspeed")
     if options.apex and fitting(apex=False):
@@ -232,9 +229,8 @@ def propose(
     if options.machine == "x86_64":
         indexes = matrix.keys("torch_indexes")
         cpu = (each for each in indexes if matrix.value("torch_indexes", each, "local") == "cpu")
-        index = next(cpu, "")
-        if not index:
-            index = "cpu"
+        index = next(cpu, "") or "cpu"
+        if index not in indexes:
             lines = ("cpu:", f"  url: {_TORCH_FOR_CPU}", "  local: cpu")
             entries.append((("torch_indexes",), lines))
     values = {
@@ -274,16 +270,16 @@ def _python(
     options: NewOptions, matrix: MatrixText, archives: Sequence[Archive], base: str
 ) -> tuple[str, str, list[Entry]]:
     """The interpreter's name, its base or else ``base``, and what must be added for it."""
-    exact = options.python != options.minor
+
+    def fits(version: str) -> bool:
+        return options.python in (version, version.rpartition(".")[0])
+
     for name in matrix.keys("pythons"):
-        version = matrix.value("pythons", name, "version")
-        same = version == options.python if exact else version.rpartition(".")[0] == options.minor
         file = matrix.value("pythons", name, "archive", "file")
-        if same and (not file or options.machine in file):
+        if fits(matrix.value("pythons", name, "version")) and (not file or options.machine in file):
             return name, matrix.value("pythons", name, "base") or base, []
     for archive in archives:
-        same = archive.version == options.python if exact else archive.minor == options.minor
-        if same and options.machine in archive.sha256:
+        if fits(archive.version) and options.machine in archive.sha256:
             name = f"cpython-{archive.version}"
             lines = (
                 f"{name}:",
@@ -296,13 +292,10 @@ def _python(
             )
             return name, base, [(("pythons",), lines)]
     known = ", ".join(a.version for a in archives if options.machine in a.sha256)
-    raise MatrixError(
-        Problem(
-            what=f"no python-build-standalone archive of Python {options.python} is known with a "
-            f"published sha256 for {options.machine}.",
-            fix=f"Known: {known}. Declare another one under pythons: in matrix.yaml, then retry.",
-        )
-    )
+    what = f"no python-build-standalone archive of Python {options.python} is known with a "
+    what += f"published sha256 for {options.machine}."
+    fix = f"Known: {known}. Declare another one under pythons: in matrix.yaml, then retry."
+    raise MatrixError(Problem(what=what, fix=fix))
 
 
 def layout_of(cann: CannVersion, compat: Compat) -> str:
