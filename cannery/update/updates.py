@@ -158,20 +158,21 @@ def _missing_rows(
         for version in versions
         if _is_final(version)
     }
-    for release in dict.fromkeys(version.release for version in sorted(offered, reverse=True)):
-        new = sorted((v for v in offered if v.release == release), reverse=True)
-        than = "compat.yaml has no row for this series"
+    for release in sorted({version.release for version in offered}, reverse=True):
+        last = newest.get(release)
         same_minor = [known for known in newest if known[:2] == release[:2]]
-        if last := newest.get(release):
-            new = [version for version in new if version > last]
-            dotted = ".".join(map(str, release))
-            than = f"newer than {last}, the last {dotted} that is known here"
-        elif any(release < known for known in same_minor or newest):
+        if last is None and release < max(same_minor or newest):
             # The makers left out a series between known ones.
             continue
+        new = [v for v in offered if v.release == release and (last is None or v > last)]
         names = tuple(dict.fromkeys(users.get(release, ())))
         if new and (names or is_whole(uses, chosen)):
-            what = f"torch_npu {', '.join(map(str, new))}: {than}."
+            listed = ", ".join(map(str, sorted(new, reverse=True)))
+            than = "compat.yaml has no row for this series"
+            if last is not None:
+                dotted = ".".join(map(str, release))
+                than = f"newer than {last}, the last {dotted} that is known here"
+            what = f"torch_npu {listed}: {than}."
             yield UpdateNotice(what=what, change=_ROW_NEEDED, targets=names)
 
 
