@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.campaigns import table
-from tests.faults.campaign import Campaign
-from tests.faults.case import Case, Outcome, make_case
+from tests.faults.campaign import Campaign, Case, Outcome, make_case
 from tests.faults.commands import COMMANDS
 from tests.faults.kinds import KINDS
 from tests.faults.site import IMAGE, MARK, Site, make_site
@@ -33,7 +32,7 @@ from tests.faults.state import (
 SEED = 11
 COUNTS = {"promote": 14, "push": 3, "build": 2, "verify": 1}
 """Command to the number of faults that happen to it here, most of them to the quick ones."""
-STEADY = ("/tmp", "cache", "checkout", "clock", "hub", "registry answers", "registry flips")
+STEADY = ("/tmp", "cache", "checkout", "hub", "registry answers", "registry flips")
 """How the kinds begin that do the same at every moment. CI leaves the others to the campaign."""
 
 
