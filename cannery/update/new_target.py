@@ -56,10 +56,12 @@ def choose(options: NewOptions, compat: Compat, matrix: MatrixText) -> Choice:
         UsageError: the CANN is an interim build that matrix.yaml lacks.
         MatrixError: nothing that is known fits; it says which option is in the way.
     """
-    fits = _fitting(options, compat, matrix) or _compatible(options, compat, matrix)
+    fits = _fitting(options, compat, matrix)
+    if not fits and options.cann:
+        fits = _fitting(options, compat, matrix, compatible=True)
     if not fits:
         raise _nothing_fits(options, compat, matrix)
-    best = min(fits, key=_newest_first)
+    best = max(fits, key=_order)
     deepspeed = options.deepspeed.removeprefix("none")
     if not options.deepspeed:
         advised = [
@@ -84,18 +86,12 @@ def _apex(matrix: MatrixText) -> str:
     return next(iter(matrix.keys("apex")), _APEX)
 
 
-def _newest_first(combination: Combination) -> tuple[Any, ...]:
-    """The order of combinations: pairs of their makers first, then the newest."""
-    torch_npu = Version(combination.torch_npu)
-    return (
-        not combination.row.is_makers,
-        [-part for part in combination.cann.key],
-        [-part for part in Version(combination.torch).release],
-        combination.row.rank,
-        -1 if torch_npu.pre is None else 0,
-        -(torch_npu.post or 0),
-        combination.row.line,
-    )
+def _order(known: Combination) -> tuple[Any, ...]:
+    """Pairs of their makers are better than others, newer ones better than older ones."""
+    row, torch_npu = known.row, Version(known.torch_npu)
+    is_final, post = torch_npu.pre is None, torch_npu.post or 0
+    newest = (known.cann, Version(known.torch), -row.rank, is_final, post, -row.line)
+    return row.is_makers, *newest
 
 
 def _matches(asked: str, version: str) -> bool:
@@ -123,36 +119,34 @@ def _cann_matches(options: NewOptions, matrix: MatrixText) -> Callable[[CannVers
     return lambda cann: cann == exact
 
 
-def _fitting(options: NewOptions, compat: Compat, matrix: MatrixText) -> list[Combination]:
+def _fitting(
+    options: NewOptions, compat: Compat, matrix: MatrixText, *, compatible: bool = False
+) -> list[Combination]:
+    """The known combinations that have what ``options`` name.
+
+    With ``compatible``, pairs of other releases that makers call compatible with the CANN.
+    """
     is_asked, apex = _cann_matches(options, matrix), _apex(matrix)
     deepspeed = options.deepspeed.removeprefix("none")
-    return [
+    known = [
         known
         for known in combinations(compat, options.chip, previews=True)
         if options.minor in ("", known.python)
         and _matches(options.torch, known.torch)
-        and is_asked(known.cann)
         and layout_of(known.cann, compat)
         and (not deepspeed or deepspeed_fits(compat, deepspeed, known.torch, known.python))
         and (not options.apex or apex_fits(compat, apex, known.torch, known.python))
     ]
-
-
-def _compatible(options: NewOptions, compat: Compat, matrix: MatrixText) -> list[Combination]:
-    """Pairs of other releases that makers call compatible with the CANN that is asked for."""
-    is_asked = _cann_matches(options, matrix)
-    pairs = _fitting(replace(options, cann=""), compat, matrix) if options.cann else []
+    if not compatible:
+        return [pair for pair in known if is_asked(pair.cann)]
     releases = {row.cann for row in compat.releases if options.chip in row.chips}
-    for cann in sorted(filter(is_asked, releases), reverse=True):
-        ranges = [row.cann for row in compat.compatible if cann in row.cann]
-        fits = [
-            replace(pair, cann=cann)
-            for pair in pairs
-            if pair.row.is_makers and any(pair.cann in releases for releases in ranges)
-        ]
-        if fits:
-            return fits
-    return []
+    return [
+        replace(pair, cann=cann)
+        for cann in filter(is_asked, releases)
+        for pair in known
+        if pair.row.is_makers and not pair.cann.is_preview
+        if any(cann in row.cann and pair.cann in row.cann for row in compat.compatible)
+    ]
 
 
 def _nothing_fits(options: NewOptions, compat: Compat, matrix: MatrixText) -> MatrixError:
@@ -315,7 +309,8 @@ def cann_of(
         MatrixError: Huawei's name for the kernels is not that of the layout.
     """
     chip, rows = options.chip, [row for row in compat.releases if row.cann == release]
-    declared = next((key for key in matrix.keys("cann") if _is_release(key, name)), "")
+    names = (name, name.removesuffix(".beta1"))
+    declared = next((key for key in names if key in matrix.keys("cann")), "")
     place = ("cann", declared)
     layout = matrix.value(*place, "layout") if declared else layout_of(release, compat)
     listed = matrix.items(*place, "chips") if declared else []
@@ -338,13 +333,6 @@ def cann_of(
     if not any(row.nnal for row in rows):
         lines.append("  without: [nnal]")
     return name, [(("cann",), tuple(lines))]
-
-
-def _is_release(name: str, cann: str) -> bool:
-    try:
-        return CannVersion.parse(name) == CannVersion.parse(cann)
-    except ValueError:
-        return name == cann
 
 
 def judged(files: Data, compat: Compat) -> Matrix:

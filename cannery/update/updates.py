@@ -7,7 +7,8 @@ in compat.yaml is therefore reported, and never written into matrix.yaml.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from packaging.version import InvalidVersion, Version
@@ -149,8 +150,10 @@ def _missing_rows(
             chosen_ids = [target.id for target in use.targets if target.id in chosen]
             users.setdefault(Version(use.version).release, []).extend(chosen_ids)
     newest: dict[Release, Version] = {}
-    for version in _versions(texts):
-        newest[version.release] = max(version, newest.get(version.release, version))
+    for text in texts:
+        with suppress(InvalidVersion):  # rejected rows may have other texts
+            version = Version(text)
+            newest[version.release] = max(version, newest.get(version.release, version))
     offered = {
         version
         for question, versions in answers.items()
@@ -178,12 +181,3 @@ def _missing_rows(
 
 def _is_final(version: Version) -> bool:
     return not version.is_prerelease and version.local is None
-
-
-def _versions(texts: Iterable[str]) -> Iterator[Version]:
-    """Those of ``texts`` that are versions; rejected rows may have other texts."""
-    for text in texts:
-        try:
-            yield Version(text)
-        except InvalidVersion:
-            continue
