@@ -187,11 +187,6 @@ def test_rpm_packages_have_the_file_of_their_layer_or_are_of_the_base(
     assert PackageURL.from_string(unknown).namespace is None
 
 
-def test_a_place_is_read_once(image: Image, target: Target) -> None:
-    image_inventory("cannery:full", "linux/arm64", target)
-    assert len(image.asked) == len({*image.asked})
-
-
 @pytest.mark.parametrize("text", ["", "{", "[]", '"full"', "{}", '{"id": "full"}'])
 def test_an_image_without_a_record_is_refused(image: Image, target: Target, text: str) -> None:
     image.files[RECORD] = text

@@ -185,17 +185,6 @@ def test_a_registry_that_asks_to_wait_for_a_day_is_given_up(
         repository.manifest("one")
 
 
-def test_a_registry_gets_the_time_that_it_asks_for(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waited: list[float] = []
-    sending(monkeypatch, b"", 429, Retry_After="299")
-    monkeypatch.setattr(time, "sleep", waited.append)
-    with pytest.raises(RegistryError, match="has asked 2 times to wait"):
-        repository.manifest("one")
-    assert waited == [299]
-
-
 def test_what_a_registry_says_stays_on_one_line(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
