@@ -18,6 +18,7 @@ from cannery.publish.push import Push
 from cannery.publish.push_checks import PushOptions
 from cannery.registry.client import Repository
 
+
 @dataclass(frozen=True, kw_only=True)
 class PushCommandOptions(PushOptions, RequiredTargetOptions):
     """Which images are pushed, how, and where to."""

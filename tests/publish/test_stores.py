@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import EngineError
 from cannery.engine import client as local
-from cannery.registry.client import Repository
 from cannery.registry.image_archive import Blobs, Packed
 from tests.engine.engines import Engine, engine
 from tests.unit.archives import layer
@@ -64,8 +62,3 @@ def test_two_stores_give_the_same_blobs(engines: list[Engine], tmp_path: Path) -
     assert one.config == two.config
     assert [each.blob for each in one.layers] == [each.blob for each in two.layers]
     assert one.layers
-
-
-def test_what_cannot_be_pulled_is_told(engines: list[Engine], repository: Repository) -> None:
-    with using(engines[1].host), pytest.raises(EngineError, match="cannot pull"):
-        local.pull_digest(str(repository), "sha256:" + "0" * 64, "linux/arm64", repository.login)
