@@ -223,7 +223,7 @@ def unpacked(blob: Descriptor, chunks: Iterator[bytes]) -> str:
     source = cast("IO[bytes]", io.BufferedReader(Pieces(chunks), _CHUNK))
     head = source.read(4)
     if blob.media_type not in starts or not head.startswith(starts[blob.media_type]):
-        raise ValueError(f"{blob.digest} is no layer of type {blob.media_type}")
+        raise ValueError(f"{blob.digest} cannot be unpacked as {blob.media_type}")
     plain, digest = _decompressed(source, head), hashlib.sha256()
     try:
         while chunk := plain.read(_CHUNK):
