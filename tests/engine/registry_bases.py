@@ -68,5 +68,5 @@ def use_registry(root: Path, host: str, targets: Iterable[str], kept: Path) -> N
         text = text.replace(image, publish_base(host, base, kept))
     path.write_text(text, encoding="utf-8")
     words = [word for name in targets for word in ("--target", name)]
-    code, said = run([sys.executable, str(root / "build.py"), "render", *words], capture=True)
+    code, said = run([sys.executable, str(root / "build.py"), "render", *words])
     assert code == 0, said

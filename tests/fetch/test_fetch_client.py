@@ -15,7 +15,6 @@ from types import SimpleNamespace
 import pytest
 import trustme
 
-from cannery.common.bases import Address
 from cannery.common.errors import ArtifactError, FileError
 from cannery.common.process import Stopped
 from cannery.fetch import transfer
@@ -32,7 +31,7 @@ from tests.fetch.fetches import (
     wrong_files,
     zipped,
 )
-from tests.fetch.server import Fault, Files, serving
+from tests.fetch.server import Files, serving
 
 
 def test_a_certificate_that_is_not_trusted(tmp_path: Path) -> None:
@@ -129,22 +128,6 @@ def test_the_proxy_of_the_environment_is_used(
     monkeypatch.delenv("no_proxy", raising=False)
     files.content[url] = CONTENT
     assert fetcher(tmp_path).fetch(a_file(CONTENT, [url])).path.read_bytes() == CONTENT
-
-
-def test_headers_go_to_the_server_and_not_to_another_one(files: Files, tmp_path: Path) -> None:
-    secret = (("Referer", "https://example.com/"), ("X-Token", "secret"))
-    with serving() as other:
-        other.content["a/toolkit.run"] = CONTENT
-        files.content["go/toolkit.run"] = b""
-        file = a_file(CONTENT, [])
-        address = Address(url=files.address("go/toolkit.run"), headers=secret)
-        files.faults["go/toolkit.run"] = [Fault(kind=f"to {other.address('a/toolkit.run')}")]
-        fetcher(tmp_path).fetch(replace(file, addresses=(address,)))
-        [there] = other.requests
-    [here] = files.requests
-    assert here.headers["x-token"] == "secret"
-    assert here.headers["referer"] == there.headers["referer"] == "https://example.com/"
-    assert "x-token" not in there.headers
 
 
 def test_a_zip_with_a_published_hash_is_opened(files: Files, tmp_path: Path) -> None:

@@ -49,13 +49,6 @@ def test_a_licence_must_be_accepted_before_anything_is_asked_for(
     assert fetcher(tmp_path, terms=Terms()).fetch(file).path.read_bytes() == CONTENT
 
 
-def test_a_licence_that_nobody_asks_about_is_not_recorded(server: Files, tmp_path: Path) -> None:
-    own = fetcher(tmp_path, terms=Terms(accepted_by="Example Ltd"))
-    record = own.store.record(own.fetch(a_file(CONTENT, [server.address("toolkit.run")])).sha256)
-    assert record
-    assert record.accepted_by == record.eula == ""
-
-
 def test_a_file_without_a_hash_is_refused_unless_it_is_trusted(
     server: Files, tmp_path: Path
 ) -> None:

@@ -9,7 +9,6 @@ import struct
 import tarfile
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,6 @@ from cannery.common.model import Target
 from cannery.fetch.artifacts import check_artifacts, machine_of
 from cannery.matrix.schema import parse_matrix
 from tests.unit.applications import TEXT
-from tests.unit.cann_packages import with_packages
 from tests.unit.matrices import DIGEST, Checkout
 
 AARCH64, X86_64, AICORE = 183, 62, 0x1029
@@ -102,24 +100,11 @@ def test_an_interim_release_is_said_to_be_one(checkout: Checkout, tmp_path: Path
     assert "nearest public release is 8.0.RC3." in advice
 
 
-def test_who_simulates_is_not_told_to(checkout: Checkout, tmp_path: Path) -> None:
-    *_, advice = refusal(checkout.matrix.targets["bare"], tmp_path, simulated=True)
-    assert "--simulate" not in advice
-
-
 def test_the_file_for_the_other_machine_is_noticed(full: Target, folder: Path) -> None:
     name = full.toolkit_file.name
     (folder / name).rename(folder / name.replace("aarch64", "x86_64"))
     missing, _ = refusal(full, folder)
     assert "(The file for x86_64 is there, but full needs aarch64.)" in missing
-
-
-def test_a_folder_is_no_file(full: Target, folder: Path) -> None:
-    name = full.kernels_file.name
-    (folder / name).unlink()
-    (folder / name).mkdir()
-    missing, _ = refusal(full, folder)
-    assert missing == f"{folder}/{name} is missing. Get it from: the vendor."
 
 
 def test_an_empty_file(full: Target, folder: Path) -> None:
@@ -248,12 +233,3 @@ def test_what_cannot_be_simulated_either_is_not_advised(tmp_path: Path) -> None:
         (tmp_path / file.name).write_bytes(b"x")
     *_, advice = refusal(targets["served"], tmp_path)
     assert advice.endswith("add --simulate.")
-
-
-def test_a_chip_without_a_software_device_is_not_advised_to_be_simulated(
-    full: Target, tmp_path: Path
-) -> None:
-    kernels = {"310b": full.kernels_file}
-    target = replace(full, chip="310b", cann=with_packages(full.cann, kernels=kernels))
-    *_, advice = refusal(target, tmp_path)
-    assert "--simulate" not in advice

@@ -72,28 +72,12 @@ def test_the_file_for_a_machine() -> None:
         assert six.file_for("x86_64") == file
 
 
-def test_no_lock_holds_no_wheels() -> None:
-    assert parse_lock("# Locked by hand\n\n").wheels == ()
-
-
 def divided(target: Target, text: str) -> dict[str, list[str]]:
     """Layer to the names of its wheels."""
     return {
         each.name: [wheel.name for wheel in each.wheels]
         for each in wheel_groups(Requirements(target), parse_lock(text))
     }
-
-
-def test_layers_are_in_the_order_of_change(full: Target) -> None:
-    assert [*Requirements(replace(full, requirements=("tqdm",))).groups] == [
-        "cann",
-        "torch",
-        "torch_npu",
-        "pip",
-        "py-spy",
-        "deepspeed",
-        "application",
-    ]
 
 
 def test_each_wheel_goes_to_the_first_group_that_needs_it(full: Target) -> None:
@@ -139,19 +123,6 @@ def test_targets_share_a_component_whatever_it_needs(full: Target) -> None:
 def test_packages_that_need_each_other_do_not_hang_the_division(full: Target) -> None:
     text = locked("a==1", "-r torch.in", "b") + locked("b==1", "a")
     assert divided(full, text)["torch-deps"] == ["a", "b"]
-
-
-def test_a_lock_that_fits(full: Target) -> None:
-    check_lock(Requirements(full), parse_lock(lock_for(full)))
-
-
-def test_every_line_that_uv_does_not_write_is_named_with_its_place() -> None:
-    with pytest.raises(MatrixError) as caught:
-        parse_lock("numpy=1\n# fine\n-e .\n", "images/x/requirements.lock")
-    assert [str(each).partition(" invalid")[0] for each in caught.value.problems] == [
-        "images/x/requirements.lock:1:1:",
-        "images/x/requirements.lock:3:1:",
-    ]
 
 
 STALE = {
@@ -209,12 +180,6 @@ def test_a_requirement_for_other_interpreters_and_machines_is_not_in_the_lock(
 ) -> None:
     assert full.machine == "aarch64"
     check_lock(*with_requirements(full, *MARKED))
-
-
-def test_one_for_this_interpreter_and_machine_is(full: Target) -> None:
-    for text in ("six; python_version >= '3.0'", "attrs; platform_machine == 'aarch64'"):
-        with pytest.raises(MatrixError, match="is not locked"):
-            check_lock(*with_requirements(full, text))
 
 
 def test_an_override_for_other_interpreters_removes_a_requirement(tmp_path: Path) -> None:

@@ -47,10 +47,6 @@ def locked(index: PackageIndex, *requirements: str, options: tuple[str, ...] = (
     return [line for line in lines if line and not line.lstrip().startswith("#")]
 
 
-def test_the_newest_version_is_chosen(index: PackageIndex) -> None:
-    assert locked(index, "demo") == ["demo==2"]
-
-
 VARIABLES = ("UV_CONSTRAINT", "UV_OVERRIDE", "UV_BUILD_CONSTRAINT", "PIP_CONSTRAINT")
 WORDS = {
     "UV_RESOLUTION": "lowest",

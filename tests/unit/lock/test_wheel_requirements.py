@@ -13,12 +13,13 @@ import pytest
 
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex
 from cannery.lock import wheel_requirements
 from cannery.lock.lock_file import contradictions, parse_lock, with_files
 from cannery.lock.wheel_requirements import Metadata
 from tests.unit.applications import stacked_checkout
-from tests.unit.uv_standin import INDEX
 
+INDEX = PackageIndex(ca=None, index_url="")
 SIX = "numpy", "torch", "torch-npu", "accelerate", "tqdm", "filelock"
 GROUPS = {
     "numpy": "-r cann.in",

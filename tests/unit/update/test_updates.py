@@ -67,24 +67,12 @@ def moves(result: list[UpdateNotice]) -> list[tuple[str, str, str]]:
     return [(m.use.key, m.use.version, m.version) for each in result for m in each.moves]
 
 
-def test_nothing_is_news_where_all_is_known() -> None:
-    assert news() == []
-    assert news(torch_npu="2.3.1 2.3.1.post1 2.3.0", deepspeed="0.14.3") == []
-
-
 def test_a_post_release_with_a_row_for_the_same_cann_can_be_written() -> None:
     [result] = news(row("2.3.1.post3"), row("2.3.1.post4"), torch_npu="2.3.1.post3 2.3.1.post4")
     assert moves([result]) == [("torch_npu", "2.3.1.post2", "2.3.1.post4")]
     assert result.targets == ("good",)
     assert "torch_npu 2.3.1.post4 is newer than 2.3.1.post2" in result.what
     assert not result.remark
-
-
-def test_of_an_interim_build_the_nearest_public_release_counts() -> None:
-    interim = replace(GOOD.cann, version="8.0.T39", interim=True, nearest_public="8.0.RC3")
-    target = changed(cann=interim)
-    result = news(row("2.3.1.post3"), target=target, torch_npu="2.3.1.post3")
-    assert moves(result) == [("torch_npu", "2.3.1.post2", "2.3.1.post3")]
 
 
 def test_a_post_release_without_a_row_is_told_and_not_written() -> None:
@@ -225,12 +213,6 @@ def test_a_deepspeed_that_compat_refuses_is_passed_over() -> None:
     ]
     refused = {Question(package="deepspeed", runtime=ON_39): [Version("0.10.0")]}
     assert compare([use("deepspeed", target)], ["good"], facts(), refused) == []
-
-
-def test_an_environment_without_torch_asks_nothing() -> None:
-    target = changed(torch="", torch_npu="", deepspeed="", apex=None)
-    assert questions(uses_of(target), ["good"], facts()) == []
-    assert compare(uses_of(target), ["good"], facts(), {}) == []
 
 
 def test_what_is_asked() -> None:
