@@ -110,7 +110,7 @@ PROBLEMS = {
         "packages: [pdsh, git]",
         "pakages: [pdsh, git]",
         "pakages",
-        "unknown key 'pakages' in matrix.yaml.applications.serve-1.2. Did you mean 'packages'?",
+        "unknown key 'pakages' in applications.serve-1.2. Did you mean 'packages'?",
     ),
     "no component": ("    component: plain\n", "", "version: 3\n", "has no 'component'. Add it."),
     "no version": ("    version: 1.2\n", "", "component: serve", "has no 'version'. Add it."),
@@ -186,7 +186,7 @@ PROBLEMS = {
         'environment: {DISABLE_VERSION_CHECK: "1", SERVE_CACHE: /var/cache/serve}',
         "environment: [A]",
         "[A]",
-        "matrix.yaml.applications.serve-1.2.environment must be a mapping",
+        "applications.serve-1.2.environment: this must be a mapping",
     ),
     "list for a folder": (
         "./hf_cache: /root",
@@ -215,7 +215,7 @@ PROBLEMS = {
         "folder: serve_extra",
         "folder: serve_lib",
         "serve_lib\n        file: serve-extra",
-        "'serve_lib' is also the folder of another source.",
+        "'serve_lib' is the folder of another source.",
     ),
     "source without origin": ("        origin: a tag\n", "", "folder: serve_lib", "no 'origin'"),
     "source that is text": (
@@ -246,31 +246,31 @@ PROBLEMS = {
         "    torch: 1.11.0\n",
         "",
         "summary: what only a vendor has",
-        "matrix.yaml.targets.old has no 'torch'. Add it.",
+        "targets.old: there is no 'torch'. Add it.",
     ),
     "torch without torch_npu": (
         "    torch_npu: 1.11.0\n",
         "",
         "summary: what only a vendor has",
-        "matrix.yaml.targets.old has no 'torch_npu'. Add it.",
+        "targets.old: there is no 'torch_npu'. Add it.",
     ),
     "a reason of several lines": (
         "summary: a server",
         'summary: a server\n    unverified: "a\\nRUN id"',
         '"a\\nRUN',
-        "'unverified' must not have quotes, backslashes, '$' or line breaks.",
+        "unverified: it must not have quotes, backslashes, '$' or line breaks.",
     ),
     "a reason with quotes": (
         "summary: a server",
         'summary: a server\n    unverified: it is "good"',
         'it is "good"',
-        "'unverified' must not have quotes",
+        "unverified: it must not have quotes",
     ),
     "no reason": (
         "summary: a server",
         "summary: a server\n    unverified: yes",
         "yes",
-        "'unverified' in matrix.yaml.targets.served must be text",
+        "targets.served.unverified: this must be text",
     ),
 }
 
