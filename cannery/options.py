@@ -23,9 +23,11 @@ from cannery.common.option import (
     option,
     person,
 )
+from cannery.common.package_index import PackageIndex, package_index
 
 MACHINES = "several machines (docs/platform-teams.md)"
 _FETCHING = "fetching files (docs/build.md)"
+_PLAN = "show what would be done, and build nothing"
 
 TARGET = Option(
     "a target, or a pattern such as 'py39-*'", flags=("--target",), words="ID", metavar="ID"
@@ -35,7 +37,11 @@ SIMULATE = Option(
     "use a simulated NPU in place of CANN and the driver; the image's tag ends in -sim",
     default=False,
 )
-ARTIFACTS = Option("the directory of Huawei's packages", default=Path("artifacts"), metavar="DIR")
+ARTIFACTS = Option(
+    "the directory of Huawei's packages",
+    default=Path("artifacts"),
+    metavar="DIR",
+)
 SOURCE = Option(
     "take CANN's files from folder, download, image or index; repeat it for the order in which "
     "they are tried. With --simulate, CANN is then not simulated, but the NPU is",
@@ -116,8 +122,21 @@ class RequiredTargetOptions(TargetOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildOptions(OptionSet):
-    """How images are built. ``artifacts`` and ``ca`` are absolute.
+class IndexOptions(OptionSet):
+    """Where packages are looked for. ``ca`` is absolute."""
+
+    ca: Path | None = CA.field()
+    index_url: str = INDEX_URL.field()
+
+    @property
+    def index(self) -> PackageIndex:
+        """The package index and the certificates."""
+        return package_index(self.ca, self.index_url)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions(IndexOptions):
+    """How images are built. ``artifacts`` is absolute.
 
     ``bundle`` is the folder of an unpacked bundle, which has the bases and the files.
     """
@@ -155,8 +174,6 @@ class BuildOptions(OptionSet):
         metavar="N",
         parse=number(1, 999),
     )
-    ca: Path | None = CA.field()
-    index_url: str = INDEX_URL.field()
     builder: str = option(
         "build with this builder of 'docker buildx ls'",
         default="",
@@ -180,6 +197,39 @@ class BuildOptions(OptionSet):
     def with_cann(self) -> bool:
         """Whether CANN's files are taken from a source, although the NPU may be simulated."""
         return bool(self.sources)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions(OptionSet):
+    """What is shown of a plan instead of building."""
+
+    plan: bool = flag(
+        "show what would be built, what would be skipped and why, and what is shared",
+        group=_PLAN,
+        conflicts=("print",),
+    )
+    format: str = option(
+        "the format of the plan",
+        default="text",
+        choices=("text", "json"),
+        group=_PLAN,
+        needs="plan",
+    )
+    if_changed: str = option(
+        "show what a change of torch, toolkit, base, ... would rebuild",
+        default="",
+        metavar="COMPONENT",
+        group=_PLAN,
+        needs="plan",
+    )
+    compare_with: str = option(
+        "show whether the images in this repository are up to date",
+        default="",
+        metavar="REPOSITORY",
+        group=_PLAN,
+        needs="plan",
+    )
+    print: bool = flag("print the file for 'docker buildx bake'", group=_PLAN)
 
 
 @dataclass(frozen=True, kw_only=True)

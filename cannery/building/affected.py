@@ -4,15 +4,22 @@
 These are the targets whose content key differs and those for which a check differs. What is outside
 of keys, code and the sources of simulated packages, acts on all targets in the same way: one target
 of each kind is enough.
+
+Comments, docstrings and formatting of code are no difference. A file of code counts if ``build``
+imports it and ``render`` does not, because what ``render`` makes is in images/, of which keys are
+computed.
 """
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
-from cannery.building.code_changes import checks_that_differ, code_that_differs, is_code
+import yaml
+
 from cannery.building.git import Commit
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
@@ -25,19 +32,31 @@ from cannery.verify.image_checks import ALWAYS
 IMAGES = "images/"
 CONTEXT = "cannery/image/context/"
 
+_CHECKS = "tests/image/"
+_PACKAGE = "cannery/"
+_WORKFLOW = ".github/workflows/ci.yml"
+_OTHERS = ("build.py", "requirements.txt", _WORKFLOW)
+
 _EXECUTABLE = "100755 "
-"""How git begins what it says of an executable file."""
+"""The beginning of git's entry of an executable file."""
 
 _KEYS = "cannery/image/content_key.py"
 _SCHEMA = re.compile(r"^_SCHEMA = ([0-9]+)$", re.MULTILINE)
 
 _SIMULATOR = simulator_spec.SOURCES.relative_to(Path(__file__).parents[2])
-_FRAMEWORKS = ("torch", "mindspore")
+
+Texts = Mapping[str, str]
+"""The texts of a commit's files by their paths."""
+
+SpecOf = Callable[[Target], str]
+"""Returns the specification of a target's simulated packages."""
 
 
 def is_read(path: str) -> bool:
     """Whether ``affected`` needs the text of ``path``."""
-    return is_source(path) or path.startswith(IMAGES) or is_code(path)
+    return (
+        is_source(path) or path.startswith((IMAGES, _PACKAGE)) or path in _OTHERS or is_check(path)
+    )
 
 
 def affected(
@@ -46,46 +65,43 @@ def affected(
     targets: Sequence[Target],
     *,
     simulate: bool,
-    stand_in: Callable[[Target], str],
+    stand_in: SpecOf,
 ) -> dict[str, str]:
     """Id to reason, for the ``targets`` of ``after`` that the change affects.
 
-    ``stand_in`` returns the specification of a target's simulated packages. Of each kind the first
-    target is taken.
+    Of each kind the first target is taken.
     """
-    changed = sorted(
-        path
-        for path in before.entries.keys() | after.entries.keys()
-        if before.entries.get(path) != after.entries.get(path)
-    )
-    spec = stand_in if simulate else _no_stand_in
-    found = {}
-    if any(_is_of_keys(path) for path in changed):
-        found = _by_keys(before, after, targets, spec)
-    for path, component in checks_that_differ(before.texts, after.texts, changed):
-        for target in targets:
-            if component in ("", *ALWAYS, *target.components):
-                found.setdefault(target.id, f"changed: {path}, which checks it")
+    paths = before.entries.keys() | after.entries.keys()
+    changed = sorted(p for p in paths if before.entries.get(p) != after.entries.get(p))
+    spec = stand_in if simulate else (lambda _: "")
+    reasons = {}
+    if any(is_source(p) or p.startswith((IMAGES, CONTEXT)) or p == _KEYS for p in changed):
+        reasons = _by_keys(before, after, targets, spec)
+    for path in changed:
+        if is_check(path) and _differs(path, before.texts, after.texts):
+            component = _component(path, before.texts.keys() | after.texts.keys())
+            for target in targets:
+                if component in ("", *ALWAYS, *target.components):
+                    reasons.setdefault(target.id, f"changed: {path}, which checks it")
     outside = code_that_differs(before.texts, after.texts, changed)
-    outside += [path for path in changed if simulate and _makes_simulated_packages(path)]
+    for path in changed if simulate else ():
+        if (name := Path(path)).is_relative_to(_SIMULATOR):
+            outside += [path] if simulator_spec.is_source(name.relative_to(_SIMULATOR)) else []
     if outside:
         others = len(outside) - 1
         more = f" and {others} more file{'s' if others > 1 else ''}" if others else ""
         why = f"changed: {outside[0]}{more}, for which one target of each kind is built"
-        found |= {target.id: why for target in _one_of_each_kind(targets, spec, found)}
-    return {target.id: found[target.id] for target in targets if target.id in found}
-
-
-def _no_stand_in(_: Target) -> str:
-    return ""
-
-
-def _is_of_keys(path: str) -> bool:
-    return is_source(path) or path.startswith((IMAGES, CONTEXT)) or path == _KEYS
+        kinds = {target.id: _kind(target, spec(target)) for target in targets}
+        seen = {kinds[name] for name in reasons}
+        for target in targets:
+            if kinds[target.id] not in seen:
+                seen.add(kinds[target.id])
+                reasons[target.id] = why
+    return {target.id: reasons[target.id] for target in targets if target.id in reasons}
 
 
 def _by_keys(
-    before: Commit, after: Commit, targets: Sequence[Target], spec: Callable[[Target], str]
+    before: Commit, after: Commit, targets: Sequence[Target], spec: SpecOf
 ) -> dict[str, str]:
     """Id to reason, for the ``targets`` of ``after`` whose content key differs."""
     try:
@@ -93,54 +109,34 @@ def _by_keys(
     except KeyError:
         return {target.id: f"the earlier commit has no {MATRIX}" for target in targets}
     except MatrixError as error:
-        return {
-            target.id: f"the earlier matrix is invalid: {error.problems[0]}" for target in targets
-        }
-    if _schema(before) != _schema(after):
+        why = f"the earlier matrix is invalid: {error.problems[0]}"
+        return {target.id: why for target in targets}
+    schemas = {match[1] if match else "" for match in map(_schema, (before, after))}
+    if len(schemas) > 1:
         return {target.id: "changed: the schema of content keys" for target in targets}
     folders = folders_of(before), folders_of(after)
-    found = {}
+    reasons = {}
     for target in targets:
         old = earlier.get(target.id)
         if old is None:
-            found[target.id] = "new target"
+            reasons[target.id] = "new target"
             continue
         then = inputs_at(old, folders[0], spec(old))
         now = inputs_at(target, folders[1], spec(target))
         if names := now.names_that_differ(then):
-            found[target.id] = f"changed: {', '.join(names)}"
-    return found
+            reasons[target.id] = f"changed: {', '.join(names)}"
+    return reasons
 
 
-def _one_of_each_kind(
-    targets: Sequence[Target], spec: Callable[[Target], str], chosen: Mapping[str, str]
-) -> Iterator[Target]:
-    """The first target of each kind of which none is ``chosen``."""
-    kinds = {target.id: _kind(target, spec(target)) for target in targets}
-    seen = {kinds[name] for name in chosen}
-    for target in targets:
-        if kinds[target.id] not in seen:
-            seen.add(kinds[target.id])
-            yield target
+def _schema(commit: Commit) -> re.Match[str] | None:
+    return _SCHEMA.search(commit.texts.get(_KEYS, ""))
 
 
 def _kind(target: Target, spec: str) -> tuple[str, ...]:
-    """What code tells targets apart by; the same ``spec`` gives the same simulated packages."""
+    """The properties that code distinguishes; an equal ``spec`` gives equal simulated packages."""
     manager = target.base.distribution.package_manager
-    frameworks = (name for name in _FRAMEWORKS if name in target.components)
+    frameworks = (name for name in ("torch", "mindspore") if name in target.components)
     return spec, target.platform, target.chip, target.cann.version, manager, *frameworks
-
-
-def _makes_simulated_packages(path: str) -> bool:
-    name = Path(path)
-    if not name.is_relative_to(_SIMULATOR):
-        return False
-    return simulator_spec.is_source(name.relative_to(_SIMULATOR))
-
-
-def _schema(commit: Commit) -> str:
-    match = _SCHEMA.search(commit.texts.get(_KEYS, ""))
-    return match[1] if match else ""
 
 
 def folders_of(commit: Commit) -> Mapping[str, Mapping[str, str]]:
@@ -148,18 +144,128 @@ def folders_of(commit: Commit) -> Mapping[str, Mapping[str, str]]:
 
     Those of the context are as ``with_mode`` gives them.
     """
-    found: dict[str, dict[str, str]] = {}
+    folders: dict[str, dict[str, str]] = {}
     for path, text in commit.texts.items():
         folder = CONTEXT if path.startswith(CONTEXT) else ""
         if path.startswith(IMAGES):
             folder = IMAGES + path.removeprefix(IMAGES).partition("/")[0] + "/"
         executable = folder == CONTEXT and commit.entries[path].startswith(_EXECUTABLE)
         content = with_mode(text, executable=executable)
-        found.setdefault(folder, {})[path.removeprefix(folder)] = content
-    return found
+        folders.setdefault(folder, {})[path.removeprefix(folder)] = content
+    return folders
 
 
 def inputs_at(target: Target, folders: Mapping[str, Mapping[str, str]], stand_in: str) -> KeyInputs:
     """The inputs of the content key of ``target`` at the commit with these ``folders``."""
-    own, shared = folders.get(f"{IMAGES}{target.id}/", {}), folders.get(CONTEXT, {})
-    return KeyInputs.committed(target, context_files(own, shared), simulator=stand_in)
+    local, shared = folders.get(f"{IMAGES}{target.id}/", {}), folders.get(CONTEXT, {})
+    return KeyInputs.committed(target, context_files(local, shared), simulator=stand_in)
+
+
+# ---- code
+
+
+def is_check(path: str) -> bool:
+    """Whether ``path`` is a file of the checks of images."""
+    return path.startswith(_CHECKS) and path.endswith(".py")
+
+
+def _component(path: str, paths: Iterable[str]) -> str:
+    """The component that ``path`` checks; empty for what all checks use."""
+    folder, inner, _ = path.removeprefix(_CHECKS).partition("/")
+    start = f"{_CHECKS}{folder}/test_"
+    return folder if inner and any(file.startswith(start) for file in paths) else ""
+
+
+def code_that_differs(before: Texts, after: Texts, changed: Iterable[str]) -> list[str]:
+    """Those of the ``changed`` files that build images, if more than comments differs."""
+    paths = [path for path in changed if path.startswith(_PACKAGE) or path in _OTHERS]
+    if not paths:
+        return []
+    code = {*_OTHERS}
+    for texts in (before, after):
+        code |= _used(texts, "cannery/cli/cmd_build.py") - _used(texts, "cannery/cli/cmd_render.py")
+    return [path for path in paths if path in code and _differs(path, before, after)]
+
+
+def _used(texts: Texts, start: str) -> set[str]:
+    """The file ``start`` and those of the package that it uses in the end."""
+    files = [path for path in texts if path.startswith(_PACKAGE) and not path.endswith(".py")]
+    used: set[str] = set()
+    waiting = {start} & texts.keys()
+    while waiting:
+        path = waiting.pop()
+        used.add(path)
+        if path.endswith(".py"):
+            waiting |= {*_named(path, texts, files)} - used
+    return used
+
+
+def _named(path: str, texts: Texts, files: Iterable[str]) -> Iterator[str]:
+    """The modules that a module imports or names, and those of ``files`` below it that it names."""
+    names, strings = _words(texts[path])
+    for name in names | strings:
+        parts = name.split(".")
+        for count in range(1, len(parts) + 1):
+            place = "/".join(parts[:count])
+            yield from {f"{place}.py", f"{place}/__init__.py"} & texts.keys()
+    folder = path.rpartition("/")[0] + "/"
+    yield from (
+        file for file in files if file.startswith(folder) and file.rpartition("/")[2] in strings
+    )
+
+
+@cache
+def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that the module ``text`` imports, and its strings without spaces."""
+    names: set[str] = set()
+    strings: set[str] = set()
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return frozenset(), frozenset()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            strings |= {node.value} - {""} if len(node.value.split()) == 1 else set()
+    return frozenset(names), frozenset(strings)
+
+
+def _differs(path: str, before: Texts, after: Texts) -> bool:
+    if path not in before or path not in after:
+        return True
+    return _meaning(path, before[path]) != _meaning(path, after[path])
+
+
+def _meaning(path: str, text: str) -> str:
+    """``text`` without comments, and without formatting that is easily told from the rest."""
+    if path == _WORKFLOW:
+        try:
+            return yaml.safe_dump(yaml.safe_load(text)["jobs"]["build"])
+        except (yaml.YAMLError, LookupError, TypeError):
+            return text
+    if path.endswith(".py") or text.startswith(("#!/usr/bin/python3", "#!/usr/bin/env python3")):
+        return _syntax(text)
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("#"))
+
+
+@cache
+def _syntax(text: str) -> str:
+    """The syntax tree of ``text`` without docstrings and other strings that nothing uses."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return text
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [
+                statement
+                for statement in node.body
+                if not isinstance(statement, ast.Expr)
+                or not isinstance(statement.value, ast.Constant)
+                or not isinstance(statement.value.value, str)
+            ]
+    return ast.dump(tree)

@@ -11,89 +11,37 @@ from functools import cached_property
 from pathlib import Path
 
 from cannery.building import git
-from cannery.building.bundle.inputs import bundled_base, layout_contexts, with_equal_modes
-from cannery.building.plan import Action
-from cannery.building.planning import Planned, Selection, caches_of, index_of
-from cannery.building.ready import Ready, bases, content_key, expected_bases, local_names
+from cannery.building.bases import (
+    bases,
+    bundled_base,
+    expected_bases,
+    layout_contexts,
+    local_names,
+    with_equal_modes,
+)
+from cannery.building.plan import Action, Plan, Step
 from cannery.common import console
-from cannery.common.bases import Base, CannSource, FoundBase
-from cannery.common.errors import ArtifactError, CanneryError, EngineError
+from cannery.common.bases import Base, FoundBase
+from cannery.common.errors import ArtifactError, EngineError
 from cannery.common.files import Hashes, now
 from cannery.common.model import Target
 from cannery.common.references import digest_in, image_tag
 from cannery.engine import base
 from cannery.engine.bake import BakeSettings, read_facts
-from cannery.engine.base import BaseCache
 from cannery.engine.builder import Builder
 from cannery.engine.images import local_images
 from cannery.engine.simulator import Simulated, simulated
 from cannery.fetch.artifacts import check_artifacts
 from cannery.fetch.needs import files_of_build
-from cannery.image.bake_file import ImageBuild, bake_file
+from cannery.image import vendor_image as vendor
+from cannery.image.bake_file import Caches, ImageBuild, bake_file
 from cannery.image.content_key import LABEL, bases_labels, origin_labels
 from cannery.image.plan import SIMULATED_ARGUMENT, SIMULATED_LABEL
-from cannery.image.vendor_image import (
-    check_facts,
-    image_labels,
-    image_of,
-    left_out,
-    vendor_contexts,
-    vendor_files,
-)
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
-from cannery.matrix.settings import Settings, at_mirrors
+from cannery.matrix.settings import at_mirrors
 from cannery.options import BuildOptions
 from cannery.registry.client import locate
-
-
-def with_images(
-    selection: Selection, options: BuildOptions, settings: Settings
-) -> tuple[Selection, Mapping[str, CanneryError]]:
-    """``selection`` with the images from which its targets take CANN.
-
-    Also returns the errors of targets that can only take it from an image and have none.
-    """
-    # Without a source by name, --simulate simulates CANN, too.
-    order = [CannSource(name) for name in options.sources]
-    order = order or ([] if options.simulate else [*settings.sources.order])
-    targets, failures = [], {}
-    for target in selection.targets:
-        found = target
-        try:
-            image = image_of(
-                target, order, options.artifacts, servers=bool(settings.sources.servers)
-            )
-            found = replace(target, vendor_image=image)
-        except CanneryError as error:
-            failures[target.id] = error
-        targets.append(found)
-    return replace(selection, targets=tuple(targets)), failures
-
-
-@dataclass(frozen=True, kw_only=True)
-class VendorImages:
-    """Finds the images that CANN is taken from, and looks at each before it is used."""
-
-    project: Project
-    options: BuildOptions
-    settings: BakeSettings
-
-    def taking(self, ready: Ready, build: ImageBuild) -> ImageBuild:
-        """``build`` with the build contexts that it takes the CANN of ``ready`` from."""
-        target, reference = ready.target, ready.target.vendor_image
-        mirrors = at_mirrors(reference, self.project.settings().mirrors)
-        found = locate((*mirrors, reference), [target.platform], self.options.ca).reference
-        console.say(f"{target.id}: CANN {target.cann.version} is taken from {found}")
-        program = hashlib.sha256("".join(vendor_files().values()).encode()).hexdigest()
-        name = f"{digest_in(reference)[7:19]}-{target.docker_arch}-{program[:8]}.json"
-        kept = self.project.state / "vendor-images" / name
-        build = replace(build, contexts={**build.contexts, **vendor_contexts(found)})
-        facts = read_facts(build, found, self.settings, kept)
-        check_facts(target, found, facts, simulated=self.options.simulate)
-        if sentence := left_out(facts):
-            console.say(f"{target.id}: {sentence}")
-        return build
 
 
 @dataclass
@@ -105,32 +53,39 @@ class Assembly:
     options: BuildOptions
     builder: Builder
 
-    def image(self, ready: Ready, made: Simulated | None) -> ImageBuild:
+    @cached_property
+    def settings(self) -> BakeSettings:
+        return BakeSettings(
+            builder=self.builder,
+            source=self.options.index,
+            caches=Caches(sources=self.options.cache_from, destinations=self.options.cache_to),
+            logs=self.project.state / "logs",
+        )
+
+    def image(self, step: Step, made: Simulated | None) -> ImageBuild:
         """The build of one image, with the simulated files if those were ``made``.
 
         Raises:
-            ArtifactError, FileError: as ``check_artifacts`` and ``VendorImages.taking``.
-            EngineError, BuildError: as ``VendorImages.taking``; or there is no base.
+            ArtifactError, FileError: a file is missing or invalid.
+            EngineError, BuildError: a base or the image with CANN is not available.
         """
+        target = step.target
         folder = made.artifacts if made else self.options.artifacts
-        hashes = Hashes(self.project.state / "hashes.json")
-        files = files_of_build(
-            ready.target, simulate=self.options.simulate, with_cann=self.options.with_cann
-        )
-        found = check_artifacts(
-            ready.target, folder, files, simulated=self.options.simulate, hash_of=hashes.sha256
-        )
-        hashes.keep()
-        used = {name: self._base(*each) for name, each in bases(ready.target).items()}
+        hashes = self._artifact_hashes(target, folder)
+        used = {name: self._base(*each) for name, each in bases(target).items()}
         contexts = base.contexts(used.values(), self.builder, self.project.state / "bases")
-        build = _image(self, ready, used, (folder, _sha_arguments(found), contexts))
+        build = self._build(step, used, contexts, folder, hashes)
         if self.options.bundle:
-            layouts = layout_contexts(self.options.bundle, bases(ready.target).values())
+            layouts = layout_contexts(self.options.bundle, bases(target).values())
             build = with_equal_modes(build, layouts, self.project.state / "contexts")
-        if ready.target.vendor_image:
-            build = self._vendor_images.taking(ready, build)
-        key = build.labels[LABEL]
-        labels = origin_labels(key=key, commit=self._commit, origin=self._origin, created=now())
+        if target.vendor_image:
+            build = self._with_vendor_image(target, build)
+        labels = origin_labels(
+            key=build.labels[LABEL],
+            commit=self._origin[0],
+            origin=self._origin[1],
+            created=now(),
+        )
         return replace(build, labels={**build.labels, **labels})
 
     def find_bases(self, targets: Iterable[Target]) -> None:
@@ -146,111 +101,113 @@ class Assembly:
                     with suppress(EngineError, ArtifactError):
                         self._base(*each)
 
+    def print_file(self, plan: Plan) -> str:
+        """The bake file of ``plan``. Nothing is built or pulled."""
+        builds = []
+        for step in plan.with_action(Action.BUILD):
+            target, folder, hashes = step.target, self.options.artifacts, dict[str, str]()
+            if self.options.simulate:
+                folder = simulated(self.project, target).artifacts
+            try:
+                hashes = self._artifact_hashes(target, folder)
+            except ArtifactError:
+                console.say(f"{target.id}: {folder} does not exist yet; a build creates it")
+            images = local_images(local_names(target))
+            used = expected_bases(self.project, target, self.options, images)
+            contexts = {}
+            if target.vendor_image:
+                contexts = vendor.vendor_contexts(target.vendor_image)
+            builds.append(self._build(step, used, contexts, folder, hashes))
+        if not builds:
+            console.say("nothing to build; --force prints all selected targets")
+        source = self.options.index
+        return bake_file(builds, self.settings.caches, ca=source.ca, index=bool(source.index_url))
+
+    def _artifact_hashes(self, target: Target, folder: Path) -> dict[str, str]:
+        """Component to the sha256 of its file in ``folder``."""
+        simulate = self.options.simulate
+        hashes = Hashes(self.project.state / "hashes.json")
+        files = files_of_build(target, simulate=simulate, with_cann=self.options.with_cann)
+        checked = check_artifacts(target, folder, files, simulated=simulate, hash_of=hashes.sha256)
+        hashes.keep()
+        return checked
+
     def _base(self, of: Base, architecture: str) -> FoundBase:
         if self.options.bundle:
             return bundled_base(self.options.bundle, of, architecture)
         return self._bases.find(of, architecture)
 
     @cached_property
-    def _vendor_images(self) -> VendorImages:
-        settings = BakeSettings(
-            builder=self.builder,
-            source=index_of(self.options),
-            caches=caches_of(self.options),
-            logs=self.project.state / "logs",
-        )
-        return VendorImages(project=self.project, options=self.options, settings=settings)
-
-    @cached_property
-    def _commit(self) -> str:
-        return git.commit(self.project.root)
-
-    @cached_property
-    def _origin(self) -> str:
-        return git.origin(self.project.root)
-
-    @cached_property
     def _bases(self) -> base.Bases:
-        return base.Bases(
-            builder=self.builder,
-            notes=BaseCache(state=self.project.state),
-            ca=index_of(self.options).ca,
-        )
+        cache = base.BaseCache(state=self.project.state)
+        return base.Bases(builder=self.builder, notes=cache, ca=self.options.index.ca)
 
+    @cached_property
+    def _origin(self) -> tuple[str, str]:
+        """The commit of the checkout, and the address that it was cloned from."""
+        return git.commit(self.project.root), git.origin(self.project.root)
 
-def printed(project: Project, selection: Selection, options: BuildOptions, planned: Planned) -> str:
-    """The bake file of ``planned``. Nothing is built or pulled."""
-    assembly = Assembly(project, selection.matrix, options, Builder(name="", local=True))
-    hashes = Hashes(project.state / "hashes.json")
-    builds = []
-    for step in planned.plan.with_action(Action.BUILD):
-        ready = planned.ready[step.id]
-        target = ready.target
-        folder = simulated(project, target).artifacts if options.simulate else options.artifacts
-        found: dict[str, str] = {}
-        try:
-            files = files_of_build(target, simulate=options.simulate, with_cann=options.with_cann)
-            found = check_artifacts(
-                target, folder, files, simulated=options.simulate, hash_of=hashes.sha256
+    def _with_vendor_image(self, target: Target, build: ImageBuild) -> ImageBuild:
+        """``build`` with the image that CANN is taken from, which is looked at first."""
+        reference = target.vendor_image
+        mirrors = at_mirrors(reference, self.project.settings().mirrors)
+        image = locate((*mirrors, reference), [target.platform], self.options.ca).reference
+        console.say(f"{target.id}: CANN {target.cann.version} is taken from {image}")
+        program = hashlib.sha256("".join(vendor.vendor_files().values()).encode()).hexdigest()
+        name = f"{digest_in(reference)[7:19]}-{target.docker_arch}-{program[:8]}.json"
+        kept = self.project.state / "vendor-images" / name
+        build = replace(build, contexts={**build.contexts, **vendor.vendor_contexts(image)})
+        facts = read_facts(build, image, self.settings, kept)
+        vendor.check_facts(target, image, facts, simulated=self.options.simulate)
+        if sentence := vendor.left_out(facts):
+            console.say(f"{target.id}: {sentence}")
+        return build
+
+    def _build(
+        self,
+        step: Step,
+        used: Mapping[str, FoundBase],
+        contexts: Mapping[str, str],
+        artifacts: Path,
+        hashes: Mapping[str, str],
+    ) -> ImageBuild:
+        """The build on the bases ``used``, with the files of ``artifacts`` and their ``hashes``."""
+        target, simulate = step.target, self.options.simulate
+        folder = self.project.images / target.id
+        arguments = {name: each.reference for name, each in used.items()}
+        arguments |= {f"{component.upper()}_SHA256": value for component, value in hashes.items()}
+        labels = {
+            SIMULATED_LABEL: str(simulate).lower(),
+            LABEL: step.content_key(self.options, used),
+            **bases_labels(target.base, used),
+            **vendor.image_labels(target),
+        }
+        # With the same CANN, or with the same torch and Python.
+        related = (
+            other.id
+            for other in self.matrix.targets.values()
+            if other.id != target.id
+            and other.platform == target.platform
+            and (
+                other.cann.version == target.cann.version
+                or (other.torch, other.python.version) == (target.torch, target.python.version)
             )
-        except ArtifactError:
-            console.say(f"{target.id}: {folder} does not exist yet; a build creates it")
-        images = local_images(local_names(target))
-        used = expected_bases(project, target, options, images)
-        build = _image(assembly, ready, used, (folder, _sha_arguments(found), {}))
-        if target.vendor_image:
-            contexts = {**build.contexts, **vendor_contexts(target.vendor_image)}
-            build = replace(build, contexts=contexts)
-        builds.append(build)
-    if not builds:
-        console.say("nothing to build; --force prints all selected targets")
-    source = index_of(options)
-    return bake_file(builds, caches_of(options), ca=source.ca, index=bool(source.index_url))
-
-
-def _image(
-    assembly: Assembly,
-    ready: Ready,
-    used: Mapping[str, FoundBase],
-    given: tuple[Path, Mapping[str, str], Mapping[str, str]],
-) -> ImageBuild:
-    """The build on the bases ``used``; ``given`` are a folder of files, arguments and contexts."""
-    target, simulate = ready.target, assembly.options.simulate
-    folder = assembly.project.images / target.id
-    artifacts, arguments, contexts = given
-    own = {"artifacts": str(artifacts), "cannery": str(assembly.project.build_context)}
-    names = {name: each.reference for name, each in used.items()}
-    key = content_key(ready, assembly.options, used)
-    labels = {SIMULATED_LABEL: str(simulate).lower(), LABEL: key, **bases_labels(target.base, used)}
-    return ImageBuild(
-        id=target.id,
-        tag=image_tag(target.id, simulate=simulate),
-        related_tags=tuple(
-            image_tag(each.id, simulate=simulate) for each in _related(target, assembly.matrix)
-        ),
-        dockerfile=folder / "Dockerfile",
-        # images/ has the Dockerfile that installs the vendor's packages.
-        text=ready.rendered.files["Dockerfile"] if target.vendor_image else "",
-        folder=folder,
-        platform=target.platform,
-        contexts={**contexts, **own},
-        arguments={**names, **arguments, **({SIMULATED_ARGUMENT: "true"} if simulate else {})},
-        labels={**labels, **image_labels(target)},
-        no_cache=assembly.options.force,
-    )
-
-
-def _related(target: Target, matrix: Matrix) -> list[Target]:
-    """The other targets with the same CANN, or with the same torch and Python."""
-    own = (target.cann.version, target.torch, target.python.version)
-    return [
-        each
-        for each in matrix.targets.values()
-        if each.id != target.id
-        and each.platform == target.platform
-        and (each.cann.version == own[0] or (each.torch, each.python.version) == own[1:])
-    ]
-
-
-def _sha_arguments(hashes: dict[str, str]) -> dict[str, str]:
-    return {f"{component.upper()}_SHA256": digest for component, digest in hashes.items()}
+        )
+        return ImageBuild(
+            id=target.id,
+            tag=image_tag(target.id, simulate=simulate),
+            related_tags=tuple(image_tag(name, simulate=simulate) for name in related),
+            dockerfile=folder / "Dockerfile",
+            # images/ has the Dockerfile that installs the vendor's packages.
+            text=step.rendered.files["Dockerfile"] if target.vendor_image else "",
+            folder=folder,
+            platform=target.platform,
+            contexts={
+                **contexts,
+                "artifacts": str(artifacts),
+                "cannery": str(self.project.build_context),
+            },
+            arguments={**arguments, **({SIMULATED_ARGUMENT: "true"} if simulate else {})},
+            labels=labels,
+            no_cache=self.options.force,
+        )

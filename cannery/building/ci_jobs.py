@@ -63,17 +63,17 @@ def divide_targets(items: Sequence[TargetCost], count: int) -> list[list[str]]:
     """The ids of ``items`` for each of ``count`` machines, each in the order of ``items``."""
     machines = [_Machine() for _ in range(count)]
     even = _Machine().cost(items) / count
-    limit = max([even * _SLACK, *(_Machine().cost([each]) for each in items)])
+    limit = max([even * _SLACK, *(_Machine().cost([item]) for item in items)])
     waiting = sorted(_families(items), key=_weight)
     while waiting:
         family = waiting.pop()
-        machine = min(machines, key=lambda each: each.cost(family))
+        machine = min(machines, key=lambda machine: machine.cost(family))
         if len(family) > 1 and machine.cost(family) > limit:
             middle = len(family) // 2
             waiting = sorted([*waiting, family[:middle], family[middle:]], key=_weight)
         else:
             machine.take(family)
-    order = [each.id for each in items]
+    order = [item.id for item in items]
     return [sorted(machine.ids, key=order.index) for machine in machines]
 
 
@@ -81,7 +81,7 @@ def fair_count(items: Sequence[TargetCost]) -> int:
     """The number of machines among which ``items`` can be divided without splitting a family."""
     if not items:
         return 0
-    families = [{each.id for each in family} for family in _families(items)]
+    families = [{item.id for item in family} for family in _families(items)]
     costs = [_Machine().cost(family) for family in _families(items)]
     count = round(sum(costs) / max(costs))
     while True:
@@ -92,10 +92,10 @@ def fair_count(items: Sequence[TargetCost]) -> int:
 
 
 def _families(items: Sequence[TargetCost]) -> list[list[TargetCost]]:
-    found: dict[tuple[str, ...], list[TargetCost]] = {}
-    for each in items:
-        found.setdefault(each.family, []).append(each)
-    return [*found.values()]
+    families: dict[tuple[str, ...], list[TargetCost]] = {}
+    for item in items:
+        families.setdefault(item.family, []).append(item)
+    return [*families.values()]
 
 
 def _weight(family: Sequence[TargetCost]) -> tuple[float, str]:
@@ -142,26 +142,20 @@ def make_jobs(
         names = ", ".join(items)
         what = f"the targets have {len(items)} platforms ({names}), and each needs its own job."
         raise UsageError(Problem(what=what, fix=f"Use --shards {len(items)}, or more."))
-    shares = _shares(fair, number)
-    found = [
+    # At least one job for each platform, and more for more work.
+    shares = dict.fromkeys(fair, 1)
+    for _ in range(number - len(shares) if shares else 0):
+        shares[max(fair, key=lambda name: fair[name] / shares[name])] += 1
+    jobs = [
         (name, tuple(ids))
         for name, members in items.items()
         for ids in divide_targets(members, shares[name])
         if ids
     ]
     return tuple(
-        Job(index=index, count=len(found), platform=name, targets=ids)
-        for index, (name, ids) in enumerate(found, 1)
+        Job(index=index, count=len(jobs), platform=name, targets=ids)
+        for index, (name, ids) in enumerate(jobs, 1)
     )
-
-
-def _shares(fair: Mapping[str, int], number: int) -> dict[str, int]:
-    """The number of jobs for each platform: at least one, and more for more work."""
-    shares = dict.fromkeys(fair, 1)
-    for _ in range(number - len(shares) if shares else 0):
-        busiest = max(fair, key=lambda name: fair[name] / shares[name])
-        shares[busiest] += 1
-    return shares
 
 
 RUNNERS = {"linux/arm64": "ubuntu-24.04-arm", "linux/amd64": "ubuntu-24.04"}
@@ -169,9 +163,6 @@ RUNNERS = {"linux/arm64": "ubuntu-24.04-arm", "linux/amd64": "ubuntu-24.04"}
 
 TAGS = {"linux/arm64": "cannery-arm64", "linux/amd64": "cannery-amd64"}
 """Platform to the tag of a GitLab runner; docs/ci.md says how to register one."""
-
-_NOTHING = {"stage": "build", "script": ["echo 'No target is concerned.'"]}
-"""GitLab refuses a pipeline without any job (gitlab-org/gitlab, issue 331816)."""
 
 
 def to_github(jobs: Sequence[Job]) -> str:
@@ -209,7 +200,9 @@ def to_gitlab(jobs: Sequence[Job], *, simulate: bool) -> str:
     }
     pipeline = {"stages": ["build"], ".build": _build(simulate=simulate), **rows}
     if not rows:
-        pipeline = {"stages": ["build"], "nothing to build": _NOTHING}
+        # GitLab refuses a pipeline without any job (gitlab-org/gitlab, issue 331816).
+        job = {"stage": "build", "script": ["echo 'No target is affected.'"]}
+        pipeline = {"stages": ["build"], "nothing to build": job}
     return yaml.safe_dump(pipeline, sort_keys=False, width=1000)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cannery.building.ready import bases
+from cannery.building.bases import bases
 from cannery.common import console
 from cannery.common.bases import PackageManager
 from cannery.common.errors import CanneryError, counted, raise_all, some_of

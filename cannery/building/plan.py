@@ -9,12 +9,23 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from cannery.common.bases import Origin
+from cannery.common.bases import FoundBase, Origin
 from cannery.common.console import columns, fold
+from cannery.common.errors import CanneryError
 from cannery.common.model import Target
 from cannery.common.outside import json_text
+from cannery.engine.images import Images
 from cannery.fetch.needs import Missing
+from cannery.image import vendor_image
+from cannery.image.content_key import LABEL, SIMULATOR, KeyInputs, used_bases
 from cannery.image.layers import Layer, SharedLayer, components_named, shared
+from cannery.image.render import Rendered
+from cannery.matrix.project import Project
+from cannery.options import BuildOptions
+from cannery.verify.devices import device_kinds
+from cannery.verify.image_checks import checks_digest, expected
+from cannery.verify.results import report_text
+from cannery.verify.verification import passed_on
 
 
 class Action(StrEnum):
@@ -43,20 +54,47 @@ class Local:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What a run does with one target. For VERIFY and SKIP, ``image`` is the existing image.
+    """One target of a run, and the action on it.
 
-    ``missing`` maps the names of missing files to their origins; ``published`` describes the image
-    in the registry of --compare-with.
+    ``files`` maps the names in both build contexts to texts. ``hashes`` maps components to the
+    sha256 of their files; the simulated packages have the hash of their recipe. ``image`` is the
+    existing image for VERIFY and SKIP. ``missing`` maps the names of missing files to their
+    origins; ``published`` describes the image in the registry of --compare-with.
     """
 
-    id: str
-    action: Action
-    why: str
+    rendered: Rendered
+    files: Mapping[str, str] = field(default_factory=dict)
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    action: Action = Action.BUILD
+    why: str = ""
     key: str = ""
     image: str = ""
-    missing: Mapping[str, str]
-    layers: tuple[Layer, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
     published: str = ""
+
+    @property
+    def target(self) -> Target:
+        return self.rendered.target
+
+    @property
+    def id(self) -> str:
+        return self.rendered.target.id
+
+    def content_key(self, options: BuildOptions, used: Mapping[str, FoundBase]) -> str:
+        """The content key of the image on the bases ``used``, by their build arguments."""
+        return KeyInputs.from_target(
+            self.target,
+            self.files,
+            identify_file=lambda name, _: self.hashes[name],
+            identify_base=lambda name, _: used[name].identity,
+            simulator=self.hashes[SIMULATOR] if options.simulate else "",
+        ).key
+
+    @property
+    def committed(self) -> KeyInputs:
+        """The inputs of the image in the committed files, the same on every machine."""
+        simulator = self.hashes.get(SIMULATOR, "")
+        return KeyInputs.committed(self.target, self.files, simulator=simulator)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,9 +108,15 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The steps of a run. ``other_shards`` are the selected targets of other shards."""
+    """The steps of a run. ``other_shards`` are the selected targets of other shards.
+
+    ``failures`` has the errors of targets that were named and cannot be built, ``unavailable``
+    those of other targets.
+    """
 
     steps: tuple[Step, ...]
+    failures: dict[str, CanneryError] = field(default_factory=dict)
+    unavailable: dict[str, CanneryError] = field(default_factory=dict)
     shard: str = ""
     other_shards: tuple[str, ...] = ()
     change: Change | None = None
@@ -83,37 +127,45 @@ class Plan:
     @property
     def shared(self) -> tuple[SharedLayer, ...]:
         """The layers that are built once for several targets."""
-        return shared({step.id: step.layers for step in self.with_action(Action.BUILD)})
+        return shared({step.id: step.rendered.layers for step in self.with_action(Action.BUILD)})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Expected:
-    """The image that a run would build: its name, its key, and the device kinds of its checks."""
+def local_state(project: Project, target: Target, name: str, images: Images) -> Local:
+    """The state of the image ``name`` of ``target`` on this machine, given the local ``images``."""
+    if name not in images:
+        return Local()
+    image = images[name]
+    passed = passed_on(
+        report_text(project, name),
+        image_id=image.id,
+        checks=checks_digest(project),
+        expected=lambda kind: expected(project, target, kind),
+    )
+    return Local(
+        image=image.id,
+        key=image.labels.get(LABEL, ""),
+        vendor_image=image.labels.get(vendor_image.LABEL, ""),
+        bases=used_bases(image.labels),
+        passed=passed,
+    )
 
-    name: str
-    key: str
-    kinds: frozenset[str]
 
+def choose_action(name: str, key: str, local: Local, options: BuildOptions) -> tuple[Action, str]:
+    """The action on a target whose image ``name`` would have the content ``key``, and the reason.
 
-def choose_action(
-    expected: Expected, here: Local, *, test: bool, force: bool, record: bool = False
-) -> tuple[Action, str]:
-    """What a run does with a target, and why.
-
-    With ``record``, images are checked again even if they are verified.
+    ``local`` is the image of that name.
     """
-    name = expected.name
-    if force:
+    if options.force:
         return Action.BUILD, "--force"
-    if not here.image:
+    if not local.image:
         return Action.BUILD, f"this machine has no {name}"
-    if here.key != expected.key:
+    if local.key != key:
         old = f"{name} was built by an older build.py"
-        return Action.BUILD, f"the inputs of {name} have changed" if here.key else old
-    if test and not expected.kinds <= here.passed:
-        without = ", ".join(sorted(expected.kinds - here.passed))
-        return Action.VERIFY, f"{name} is up to date, but not verified (device: {without})"
-    if test and record:
+        return Action.BUILD, f"the inputs of {name} have changed" if local.key else old
+    if options.test and (absent := device_kinds(simulate=options.simulate) - local.passed):
+        devices = ", ".join(sorted(absent))
+        return Action.VERIFY, f"{name} is up to date, but not verified (device: {devices})"
+    if options.test and options.record:
         return Action.VERIFY, f"{name} is up to date, and --record checks it again"
     return Action.SKIP, f"{name} is up to date"
 
@@ -131,12 +183,10 @@ def change_of(
     named = components_named(component, targets)
     rebuilt, kept = {}, {}
     for target in targets:
-        touched = [each.name for each in layers[target.id] if each.components & named]
-        if touched:
-            rebuilt[target.id] = tuple(touched)
-        kept[target.id] = tuple(
-            each.name for each in layers[target.id] if not each.components & named
-        )
+        names = {layer.name: bool(layer.components & named) for layer in layers[target.id]}
+        if any(names.values()):
+            rebuilt[target.id] = tuple(name for name, touched in names.items() if touched)
+        kept[target.id] = tuple(name for name, touched in names.items() if not touched)
     return Change(component=component, rebuilt=rebuilt, kept=kept)
 
 
@@ -147,37 +197,26 @@ def to_text(plan: Plan, *, verbose: bool = False, width: int = 0) -> str:
     Lines are folded at ``width`` characters; 0 folds none.
     """
     files = Missing(step.missing for step in plan.steps)
-    rows = [(str(step.action), step.id, _reason(step, files)) for step in plan.steps]
-    lines = columns(rows)
-    counts = Counter(str(step.action) for step in plan.steps)
-    lines += ["", ", ".join(f"{counts[name]} to {name}" for name in ("build", "verify", "skip"))]
+    rows = []
+    for step in plan.steps:
+        # The legend names the files.
+        without = step.missing and step.why == missing(step.missing)
+        why = files.needs(step.missing) if without else step.why
+        rows.append((step.action, step.id, f"{why}; {step.published}" if step.published else why))
+    counts = Counter(step.action for step in plan.steps)
+    lines = [*columns(rows), "", ", ".join(f"{counts[action]} to {action}" for action in Action)]
     if plan.shard:
-        lines.append(
-            f"shard {plan.shard}; in other shards: {', '.join(plan.other_shards) or 'none'}"
-        )
-    lines += _shared(plan, verbose=verbose)
+        others = ", ".join(plan.other_shards) or "none"
+        lines.append(f"shard {plan.shard}; in other shards: {others}")
+    if plan.shared:
+        head = f"layers built once for several targets: {len(plan.shared)}"
+        targets = [f"  {each.layer.name}: {', '.join(each.targets)}" for each in plan.shared]
+        lines += ["", head, *targets] if verbose else [f"{head} (--verbose lists them)"]
     if plan.change:
         lines += ["", *_change(plan.change, verbose=verbose)]
     if legend := files.legend("missing files:"):
         lines += ["", *legend]
     return "\n".join(fold(lines, width))
-
-
-def _reason(step: Step, files: Missing) -> str:
-    """The reason for the action, with the numbers of missing files in place of their names."""
-    without = step.missing and step.why == missing(step.missing)
-    why = files.needs(step.missing) if without else step.why
-    return f"{why}; {step.published}" if step.published else why
-
-
-def _shared(plan: Plan, *, verbose: bool) -> list[str]:
-    shared = plan.shared
-    if not shared:
-        return []
-    head = f"layers built once for several targets: {len(shared)}"
-    if not verbose:
-        return [f"{head} (--verbose lists them)"]
-    return ["", head, *(f"  {each.layer.name}: {', '.join(each.targets)}" for each in shared)]
 
 
 def _change(change: Change, *, verbose: bool) -> list[str]:
@@ -197,7 +236,7 @@ def _change(change: Change, *, verbose: bool) -> list[str]:
 
 def to_json(plan: Plan, needs: Mapping[str, Any]) -> str:
     """The plan for programs, with the files that real builds need; docs/reference.md has fields."""
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "targets": [
             {
                 "id": step.id,
@@ -207,7 +246,7 @@ def to_json(plan: Plan, needs: Mapping[str, Any]) -> str:
                 "image": step.image,
                 "missing": dict(step.missing),
                 "registry": step.published,
-                "layers": {layer.name: layer.identity for layer in step.layers},
+                "layers": {layer.name: layer.identity for layer in step.rendered.layers},
             }
             for step in plan.steps
         ],
@@ -224,9 +263,9 @@ def to_json(plan: Plan, needs: Mapping[str, Any]) -> str:
         "needs": dict(needs),
     }
     if plan.change:
-        found["change"] = {
+        document["change"] = {
             "component": plan.change.component,
             "rebuilt": {name: [*layers] for name, layers in plan.change.rebuilt.items()},
             "kept": {name: [*layers] for name, layers in plan.change.kept.items()},
         }
-    return json_text(found)
+    return json_text(document)

@@ -7,36 +7,33 @@ import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cannery.building.bundle.pack import make_bundle
+from cannery.building.bundle import make_bundle
 from cannery.building.planning import Selection
-from cannery.cli.command import Command, Given
-from cannery.cli.common import existing, read, selected
+from cannery.cli.command import Command
+from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.errors import ArtifactError
-from cannery.common.option import OptionSet, option
+from cannery.common.option import option
 from cannery.fetch.fetching import download_missing, missing_needs
 from cannery.fetch.needs import Lacks, screen
 from cannery.matrix.project import Project
 from cannery.options import (
     ARTIFACTS,
-    CA,
-    INDEX_URL,
     SIMULATE,
     BuildOptions,
+    IndexOptions,
     RequiredTargetOptions,
     TransferOptions,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class BundleOptions(OptionSet):
-    """What a bundle is made from."""
+class BundleOptions(TransferOptions, IndexOptions, RequiredTargetOptions):
+    """The contents of a bundle."""
 
     out: Path = option("the bundle; replaced once the new one is complete", metavar="FILE")
     simulate: bool = SIMULATE.field()
     artifacts: Path = ARTIFACTS.field()
-    ca: Path | None = CA.field()
-    index_url: str = INDEX_URL.field()
 
 
 COMMAND = Command(
@@ -47,37 +44,31 @@ COMMAND = Command(
     reads="matrix.yaml, images/, artifacts/, the package index, Debian's mirrors",
     writes="the file of --out",
     example="bundle --target 'py39-*' --simulate --out npu.bundle",
-    options=(RequiredTargetOptions, BundleOptions, TransferOptions),
+    options=BundleOptions,
 )
 
 
-def run(given: Given, project: Project) -> int:
-    """Build the selected targets once, and pack what that needed.
-
-    Raises:
-        CanneryError: a target cannot be built, or the bundle cannot be written.
-    """
-    options = read(BundleOptions, given, project)
-    targets = selected(read(RequiredTargetOptions, given, project), project)
+def run(options: BundleOptions, project: Project) -> None:
+    """Build the selected targets once, and pack the files that this needed."""
+    targets = selected(options, project)
+    building = BuildOptions(
+        simulate=options.simulate,
+        artifacts=options.artifacts,
+        ca=options.ca,
+        index_url=options.index_url,
+    )
+    files = download_missing(project, targets, building, options)
+    if any(isinstance(p, Lacks) for error in files.failures.values() for p in error.problems):
+        command = shlex.join(["python", "build.py", "bundle", *(t.id for t in targets)])
+        needs = missing_needs(project, targets, building, options)
+        raise ArtifactError(screen(needs, options.artifacts, f"{command} --out {options.out}"))
     selection = Selection(
         matrix=project.matrix(),
         targets=tuple(targets),
         named=frozenset(target.id for target in targets),
+        failures=files.failures,
     )
-    building = BuildOptions(
-        simulate=options.simulate,
-        artifacts=options.artifacts,
-        ca=existing(options.ca),
-        index_url=options.index_url,
-    )
-    transfer = read(TransferOptions, given, project)
-    provided = download_missing(project, targets, building, transfer)
-    if any(isinstance(p, Lacks) for error in provided.failures.values() for p in error.problems):
-        command = shlex.join(["python", "build.py", "bundle", *(t.id for t in targets)])
-        needs = missing_needs(project, targets, building, transfer)
-        raise ArtifactError(screen(needs, options.artifacts, f"{command} --out {options.out}"))
-    building = replace(building, artifacts=provided.folder)
-    digest = make_bundle(project, replace(selection, provided=provided), building, options.out)
+    building = replace(building, artifacts=files.folder)
+    digest = make_bundle(project, selection, building, options.out)
     size = options.out.stat().st_size / 1e6
     console.say(f"wrote {options.out} ({size:.0f} MB), sha256 {digest}", "ok")
-    return 0

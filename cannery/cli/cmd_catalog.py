@@ -6,8 +6,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-from cannery.cli.command import Command, Given
-from cannery.cli.common import read
+from cannery.cli.command import Command
 from cannery.common import console
 from cannery.common.errors import OutOfSyncError, Problem, file_error
 from cannery.common.files import read_text, write_files
@@ -30,29 +29,27 @@ COMMAND = Command(
     reads="matrix.yaml, compat.yaml, publish.yaml, verified/ and releases/",
     writes="docs/targets.md, or the table in README.md",
     example="catalog",
-    options=(CatalogOptions,),
+    options=CatalogOptions,
     quick=True,
 )
 
 
-def run(given: Given, project: Project) -> int:
-    """Write the table, or with --check compare it with the one that is there.
-
-    Raises:
-        OutOfSyncError: with --check, the difference as a diff.
-    """
-    options = read(CatalogOptions, given, project)
-    if options.check:
-        name, before, after = _texts(project)
-        _require_equal(name, before, after)
-        console.say(f"the table in {name} is in sync", "ok")
-    else:
+def run(options: CatalogOptions, project: Project) -> None:
+    """Write the table, or with --check compare it with the one in the page."""
+    if not options.check:
         write_table(project)
-    return 0
+        return
+    name, before, after = _texts(project)
+    if before != after:
+        lines = before.splitlines(), after.splitlines()
+        diff = "\n".join(difflib.unified_diff(*lines, name, f"{name} (generated)", "", "", 0, ""))
+        what, fix = f"the table in {name} is out of date.", "Run: python build.py catalog"
+        raise OutOfSyncError([Problem(what=diff), Problem(what=what, fix=fix)])
+    console.say(f"the table in {name} is in sync", "ok")
 
 
 def write_table(project: Project) -> bool:
-    """Write the table; whether it has changed."""
+    """Write the table; returns True if it has changed."""
     with project.editing():
         name, before, after = _texts(project)
         if before != after:
@@ -71,14 +68,3 @@ def _texts(project: Project) -> tuple[str, str, str]:
     except FileNotFoundError as error:
         raise file_error("read", project.root / name, error) from error
     return name, before, inserted(before, table(entries), name, MARKERS)
-
-
-def _require_equal(name: str, before: str, after: str) -> None:
-    if before == after:
-        return
-    old, new = before.splitlines(), after.splitlines()
-    diff = "\n".join(difflib.unified_diff(old, new, name, f"{name} (generated)", "", "", 0, ""))
-    what = f"the table in {name} is out of date."
-    raise OutOfSyncError(
-        [Problem(what=diff), Problem(what=what, fix="Run: python build.py catalog")]
-    )

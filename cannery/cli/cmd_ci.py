@@ -13,12 +13,12 @@ from cannery.building import git
 from cannery.building.affected import affected, is_read
 from cannery.building.ci_jobs import MAX_CI_JOBS, Job, make_jobs, to_github, to_gitlab, to_names
 from cannery.building.plan import missing
-from cannery.cli.command import Command, Given
-from cannery.cli.common import read, selected
+from cannery.cli.command import Command
+from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.errors import EngineError, Problem, UsageError
 from cannery.common.model import Target
-from cannery.common.option import OptionSet, number, option
+from cannery.common.option import number, option
 from cannery.fetch.needs import missing_files
 from cannery.image.render import Renderer
 from cannery.image.simulator_spec import package_spec
@@ -29,7 +29,7 @@ _jobs = number(1, MAX_CI_JOBS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CiOptions(OptionSet):
+class CiOptions(TargetOptions):
     """The jobs of a CI run. ``since`` names a commit; empty for all targets.
 
     ``artifacts`` holds the vendor's files that the runners have. ``shards`` is None for as many
@@ -68,44 +68,38 @@ COMMAND = Command(
     reads="matrix.yaml, compat.yaml, images/, artifacts/, and git",
     writes="nothing",
     example="ci --format github --simulate --since origin/main",
-    options=(TargetOptions, CiOptions),
+    options=CiOptions,
     quick=True,
 )
 
 
-def run(given: Given, project: Project) -> int:
-    """Print the jobs in the form of a CI service.
-
-    Raises:
-        CanneryError: as ``plan_ci``.
-    """
-    options = read(CiOptions, given, project)
-    jobs = plan_ci(project, selected(read(TargetOptions, given, project), project), options)
+def run(options: CiOptions, project: Project) -> None:
+    """Print the jobs in the form of a CI service."""
+    jobs = plan_ci(project, selected(options, project), options)
     formats: dict[str, Callable[[Sequence[Job]], str]] = {
         "github": to_github,
         "gitlab": partial(to_gitlab, simulate=options.simulate),
         "names": to_names,
     }
     print(formats[options.format](jobs), end="")
-    return 0
 
 
 def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> tuple[Job, ...]:
     """The jobs that build those of ``targets`` that have changed and can be built."""
-    missing = {target.id: _missing(target, options) for target in targets}
+    absent = {target.id: _missing(target, options) for target in targets}
     # Of targets of one kind the first is taken, which had better be one that can be built.
-    ordered = sorted(targets, key=lambda target: bool(missing[target.id]))
-    affected_targets = _affected(project, ordered, options)
+    ordered = sorted(targets, key=lambda target: bool(absent[target.id]))
+    reasons = _affected(project, ordered, options)
     chosen = []
     for target in targets:
-        why = affected_targets.get(target.id)
-        if why and missing[target.id]:
-            console.say(f"{target.id}: left out: {missing[target.id]}")
+        why = reasons.get(target.id)
+        if why and absent[target.id]:
+            console.say(f"{target.id}: left out: {absent[target.id]}")
         elif why:
             console.say(f"{target.id}: {why}")
             chosen.append(target)
-    renderer = Renderer(project)
-    layers = {name: each.layers for name, each in renderer.render_all(chosen).items()}
+    rendered = Renderer(project).render_all(chosen)
+    layers = {name: image.layers for name, image in rendered.items()}
     jobs = make_jobs(chosen, layers, shards=options.shards, most=options.max_jobs)
     console.say(f"targets: {len(chosen)} of {len(targets)}, jobs: {len(jobs)}")
     return jobs
@@ -127,10 +121,11 @@ def _affected(project: Project, targets: Sequence[Target], options: CiOptions) -
         before = git.read_commit(project.root, base, is_read)
     except EngineError as error:
         return {target.id: f"{base[:12]} cannot be read: {error}" for target in targets}
-    return affected(before, after, targets, simulate=options.simulate, stand_in=_stand_in)
+    return affected(before, after, targets, simulate=options.simulate, stand_in=stand_in)
 
 
-def _stand_in(target: Target) -> str:
+def stand_in(target: Target) -> str:
+    """The specification of the simulated packages of ``target``, or why there are none."""
     try:
         return json.dumps(package_spec(target), sort_keys=True)
     except UsageError as error:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import shtab
 
-from cannery.cli.command import Command, Given
-from cannery.cli.common import read
+from cannery.cli.command import Command
 from cannery.cli.parser import TARGETS, complete_parser
 from cannery.common.option import OptionSet, option
 from cannery.matrix.project import Project
@@ -31,7 +30,7 @@ COMMAND = Command(
     reads="nothing",
     writes="nothing",
     example="completion bash >~/.build.py.bash",
-    options=(CompletionOptions,),
+    options=CompletionOptions,
 )
 
 
@@ -42,16 +41,15 @@ _BODIES = {
 }
 
 
-def run(given: Given, project: Project) -> int:
+def run(options: CompletionOptions, project: Project) -> None:
     """Print the script for a shell. It asks build.py for the ids of targets when they are typed."""
-    shell = read(CompletionOptions, given, project).shell
     ask = shlex.join([sys.executable, str(project.root / "build.py"), "list", "--format", "names"])
-    body = _BODIES[shell].format(list=f"{ask} 2>/dev/null")
-    text = shtab.complete(
-        complete_parser(),
-        shell=shell,
-        preamble=f"{_FUNCTION}() {{\n  {body}\n}}",
-        choice_functions={TARGETS: _FUNCTION},
+    body = _BODIES[options.shell].format(list=f"{ask} 2>/dev/null")
+    print(
+        shtab.complete(
+            complete_parser(),
+            shell=options.shell,
+            preamble=f"{_FUNCTION}() {{\n  {body}\n}}",
+            choice_functions={TARGETS: _FUNCTION},
+        )
     )
-    print(text)
-    return 0

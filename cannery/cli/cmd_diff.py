@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cannery.cli.command import Command, Given
-from cannery.cli.common import read
+from cannery.cli.command import Command
 from cannery.common import console
 from cannery.common.errors import CanneryError, kind_of
 from cannery.common.option import OptionSet, option
@@ -42,36 +41,27 @@ COMMAND = Command(
     reads="images of the engine, releases/ and matrix.yaml; with --target git only",
     writes="nothing",
     example="diff py39-torch210-cann8rc2 py39-torch231-cann8t39",
-    options=(DiffOptions,),
+    options=DiffOptions,
 )
 
 
-def run(given: Given, project: Project) -> int:
-    """Print the differences in the format that was asked for.
-
-    Raises:
-        CanneryError: with the problems of both sides, such as an image that does not exist.
-    """
-    options = read(DiffOptions, given, project)
-    found: list[Contents] = []
+def run(options: DiffOptions, project: Project) -> None:
+    """Print the differences; an error has the problems of both sides."""
+    sides: list[Contents] = []
     errors: list[CanneryError] = []
     for name in dict.fromkeys((options.before, options.after)):
         try:
-            found.append(_contents(project, name, options.target))
+            if options.target:
+                sides.append(commit_contents(project, name, options.target))
+            else:
+                sides.append(read_contents(project, name))
         except CanneryError as error:
             errors.append(error)
     if errors:
         problems = [problem for error in errors for problem in error.problems]
         raise kind_of(errors)([*dict.fromkeys(problems)])
-    compared = difference(found[0], found[-1])
+    compared = difference(sides[0], sides[-1])
     if options.format == "json":
         print(difference_json(compared))
     else:
         print(difference_text(compared, console.width()))
-    return 0
-
-
-def _contents(project: Project, name: str, target: str) -> Contents:
-    if target:
-        return commit_contents(project, name, target)
-    return read_contents(project, name)

@@ -6,16 +6,27 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.cli.command import Command, Given
+from cannery.cli.command import Command
+from cannery.common.option import OptionSet
 from cannery.matrix.project import Project
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoctorOptions(OptionSet):
+    """The words for ascend-doctor."""
+
+    words: tuple[str, ...] = ()
+
 
 COMMAND = Command(
     description="Runs ascend-doctor, which every image has too, with the words that follow.",
     reads="this host, npu-smi and hccn_tool",
     writes="nothing; with --fix it shows what it changes, and asks",
     example="doctor --log train.log",
+    options=DoctorOptions,
     passes_on=True,
 )
 
@@ -23,9 +34,9 @@ COMMAND = Command(
 FOLDER = Path(__file__).resolve().parents[2] / "packages" / "ascend-doctor"
 
 
-def run(given: Given, _: Project) -> int:
+def run(options: DoctorOptions, _: Project) -> int:
     """Run it with the words as they were typed; the exit code is its own."""
     path = os.pathsep.join(filter(None, (str(FOLDER), os.environ.get("PYTHONPATH"))))
     # -P: nothing in the working directory stands in for a module.
-    argv = [sys.executable, "-P", "-m", "ascend_doctor", *given["words"]]
+    argv = [sys.executable, "-P", "-m", "ascend_doctor", *options.words]
     return subprocess.run(argv, env={**os.environ, "PYTHONPATH": path}, check=False).returncode

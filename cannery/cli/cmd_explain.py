@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cannery.cli.command import Command, Given
-from cannery.cli.common import judged, read, show
-from cannery.compat.check_report import explanation
+from cannery.cli.command import Command
+from cannery.cli.common import judged, show
+from cannery.compat.check_report import Judged, explanation
 from cannery.matrix.project import Project
 from cannery.options import FORMAT, TARGET, VERBOSE, TargetOptions
 
@@ -29,22 +29,15 @@ COMMAND = Command(
     reads="matrix.yaml and compat.yaml",
     writes="nothing",
     example="explain py39-torch231-cann8t39",
-    options=(ExplainOptions,),
+    options=ExplainOptions,
     one_of=("targets", "where"),
 )
 
 
-def run(given: Given, project: Project) -> int:
-    """Print every finding on the named targets, with the rows for it and those against it.
+def run(options: ExplainOptions, project: Project) -> None:
+    """Print every finding on the named targets, with the rows for it and those against it."""
 
-    Raises:
-        MatrixError, UsageError, FileError: as ``judged``.
-    """
-    options = read(ExplainOptions, given, project)
-    return show(
-        lambda: judged(project, options.targets, options.where),
-        lambda found: "\n\n".join(
-            explanation(*each, _WIDTH, verbose=options.verbose) for each in found
-        ),
-        as_json=options.format == "json",
-    )
+    def text(targets: Judged) -> str:
+        return "\n\n".join(explanation(*each, _WIDTH, verbose=options.verbose) for each in targets)
+
+    show(lambda: judged(options, project), text, as_json=options.format == "json")

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.cli.command import Command, Given
-from cannery.cli.common import existing, read, selected, with_folder
+from cannery.cli.command import Command
+from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.bases import CannSource, File
 from cannery.common.errors import (
@@ -33,7 +33,7 @@ from cannery.options import ARTIFACTS, CA, TARGET, TargetOptions, TransferOption
 
 
 @dataclass(frozen=True, kw_only=True)
-class FetchOptions(TargetOptions):
+class FetchOptions(TransferOptions, TargetOptions):
     """What is fetched: the files of targets, and those of CANN releases."""
 
     targets: tuple[str, ...] = TARGET.field(default=())
@@ -71,79 +71,89 @@ COMMAND = Command(
     reads="matrix.yaml, cannery.toml, artifacts/, and the servers of files",
     writes="the folder of fetched files, and with --trust-first-use matrix.yaml",
     example="fetch --cann 8.1.RC1 --accept-eula 'Example Ltd'",
-    options=(FetchOptions, TransferOptions),
+    options=FetchOptions,
     one_of=("targets", "where", "cann", "all", "stored", "prune"),
 )
 
 
-def run(given: Given, project: Project) -> int:
+def run(options: FetchOptions, project: Project) -> None:
     """Fetch the files of the selected targets and releases, and print where each is.
 
-    Raises:
-        ArtifactError: a file could not be fetched; the others are stored.
-        CanneryError: as ``fetch_files``; see docs/reference.md.
+    An error has the files that could not be fetched; the others are stored.
     """
-    options = read(FetchOptions, given, project)
-    transfer = read(TransferOptions, given, project)
     if options.stored or options.prune is not None:
-        store = Store(store_folder(transfer.cache, project.settings().sources.cache, os.environ))
-        _list_or_prune(store, options.prune)
-        return 0
-    existing(options.ca)
-    with_folder(given, options.artifacts)
-    files = _files(options, given, project)
-    sources = Sources.from_project(project, [CannSource.DOWNLOAD], transfer.cache)
+        store = Store(store_folder(options.cache, project.settings().sources.cache, os.environ))
+        stored = store.files() if options.prune is None else store.prune(options.prune)
+        for file in stored:
+            print(_described(file))
+        size = sum(file.size for file in stored)
+        total = f"{counted(len(stored), 'file')}, {size / 1e6:,.1f} MB, in {store.root}"
+        if options.prune is None:
+            print(total)
+        else:
+            console.say(f"removed {total}", "ok")
+        return
+    files = _files(options, project)
+    sources = Sources.from_project(project, [CannSource.DOWNLOAD], options.cache)
     local = {n: options.artifacts / n for n in files if (options.artifacts / n).is_file()}
     wanted = [file for name, file in files.items() if name not in local]
     known = [f for f in wanted if f.is_downloadable or sources.settings.sources.servers]
-    fetched, failed = fetch_files(project, sources, known, transfer, options.ca)
+    fetched, failed = fetch_files(project, sources, known, options, options.ca)
     sources.hashes.keep()
-    paths = {**local, **{each.file.name: each.path for each in fetched}}
+    paths = {**local, **{file.file.name: file.path for file in fetched}}
     for name in sorted(paths):
         print(f"{name}  {paths[name]}")
     if options.into:
         put_files(paths, options.into)
-    problems = [problem for error in failed.values() for problem in error.problems]
-    problems += [_unknown(file) for file in wanted if file not in known]
-    if told := screen(_refused(failed, files), options.artifacts, _command_line(options)):
-        console.error(told)
-        problems = [each for each in problems if not isinstance(each, Lacks)]
-        problems.append(Problem(what="some files were not downloaded.", fix="Use that command."))
-    if problems:
-        unknown = [ArtifactError("")] if len(known) < len(wanted) else []
-        raise kind_of([*failed.values(), *unknown])(list(dict.fromkeys(problems)))
+    _raise_for(options, files, failed, [file for file in wanted if file not in known])
     console.say(f"{counted(len(paths), 'file')} complete", "ok")
-    return 0
 
 
-def _refused(failed: Mapping[str, CanneryError], files: Mapping[str, File]) -> list[Need]:
-    """Those of the files that failed which may not be downloaded yet."""
-    found = (
-        name for name, error in failed.items() if any(isinstance(p, Lacks) for p in error.problems)
-    )
-    return [Need(file=files[name], supply=supply_of(files[name])) for name in sorted(found)]
-
-
-def _command_line(options: FetchOptions) -> str:
+def _raise_for(
+    options: FetchOptions,
+    files: Mapping[str, File],
+    failed: Mapping[str, CanneryError],
+    unknown: Sequence[File],
+) -> None:
+    """Raise for the files that ``failed``, and those of which no server is known."""
+    problems = [problem for error in failed.values() for problem in error.problems]
+    place = "put the file into the folder of --artifacts. It is from"
+    problems += [
+        Problem(
+            what=f"no server is known for {file.name}.",
+            fix=f"Add a server to 'servers' in cannery.toml, or {place}: {file.origin}.",
+        )
+        for file in unknown
+    ]
+    # Those that may not be downloaded yet.
+    lacks = [n for n, e in sorted(failed.items()) if any(isinstance(p, Lacks) for p in e.problems)]
+    needs = [Need(file=files[name], supply=supply_of(files[name])) for name in lacks]
     words = [*options.targets, *(w for each in options.cann for w in ("--cann", each))]
     words += ["--all"] if options.all else []
-    return shlex.join(["python", "build.py", "fetch", *words])
+    command = shlex.join(["python", "build.py", "fetch", *words])
+    if text := screen(needs, options.artifacts, command):
+        console.error(text)
+        problems = [problem for problem in problems if not isinstance(problem, Lacks)]
+        problems.append(Problem(what="some files were not downloaded.", fix="Use that command."))
+    if problems:
+        errors = [*failed.values(), *([ArtifactError("")] if unknown else [])]
+        raise kind_of(errors)(list(dict.fromkeys(problems)))
 
 
-def _files(options: FetchOptions, given: Given, project: Project) -> dict[str, File]:
+def _files(options: FetchOptions, project: Project) -> dict[str, File]:
     """Name to file of everything that was selected."""
     matrix = project.matrix()
     problems = [
         Problem(
-            what=f"matrix.yaml has no CANN release {each!r}.", fix=did_you_mean(each, matrix.cann)
+            what=f"matrix.yaml has no CANN release {name!r}.", fix=did_you_mean(name, matrix.cann)
         )
-        for each in options.cann
-        if each not in matrix.cann
+        for name in options.cann
+        if name not in matrix.cann
     ]
     if problems:
         raise UsageError(problems)
-    files = [file for each in options.cann for file in _of_release(matrix, each)]
-    if not options.cann or "targets" in given or "where" in given:
+    files = [file for version in options.cann for file in _of_release(matrix, version)]
+    if not options.cann or options.targets or options.where:
         files += [f for t in selected(options, project) for f in t.artifacts.values()]
     return {file.name: file for file in files}
 
@@ -156,29 +166,12 @@ def _of_release(matrix: Matrix, version: str) -> Iterable[File]:
         if version in (target.cann.version, target.kernels.version, target.nnal.version):
             used.setdefault(target.machine, set()).add(target.chip)
     for machine in used or packages:
-        each = packages[machine]
-        yield from (each.toolkit, *([each.nnal] if each.nnal else []))
-        yield from (f for chip, f in each.kernels.items() if chip in used.get(machine, {chip}))
+        files = packages[machine]
+        yield from (files.toolkit, *([files.nnal] if files.nnal else []))
+        yield from (f for chip, f in files.kernels.items() if chip in used.get(machine, {chip}))
 
 
-def _unknown(file: File) -> Problem:
-    fix = "Add a server to 'servers' in cannery.toml, or put the file into the folder of "
-    what = f"no server is known for {file.name}."
-    return Problem(what=what, fix=f"{fix}--artifacts. It is from: {file.origin}.")
-
-
-def _list_or_prune(store: Store, days: int | None) -> None:
-    """List the files of the store; with ``days`` remove those that were not used for so long."""
-    found = store.files() if days is None else store.prune(days)
-    for each in found:
-        print(_told(each))
-    if days is None:
-        print(_total(found, str(store.root)))
-    else:
-        console.say(f"removed {_total(found, str(store.root))}", "ok")
-
-
-def _told(stored: Stored) -> str:
+def _described(stored: Stored) -> str:
     """A file, and below it where it is from."""
     record = stored.record
     name = record.name if record else "(its record is missing)"
@@ -191,8 +184,3 @@ def _told(stored: Stored) -> str:
         if record.first_use:
             lines.append("  trusted on first use: nobody publishes its sha256")
     return "\n".join(lines)
-
-
-def _total(files: Sequence[Stored], folder: str) -> str:
-    size = sum(each.size for each in files)
-    return f"{counted(len(files), 'file')}, {size / 1e6:,.1f} MB, in {folder}"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.cli.command import Command, Given
-from cannery.cli.common import read, selected
+from cannery.cli.command import Command
+from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.console import columns, fold
 from cannery.common.model import Target
@@ -19,7 +19,7 @@ from cannery.compat.finding import UNKNOWN, end_of_life, lifetimes_of
 from cannery.fetch.needs import Missing, Need, Supply, missing_files, real_needs, summary
 from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions
-from cannery.registry.records import Record, latest, read_records
+from cannery.registry.records import latest, read_records
 from cannery.verify.results import (
     Basis,
     Result,
@@ -55,44 +55,43 @@ COMMAND = Command(
     "--format json --verbose also publish.yaml and images/",
     writes="nothing",
     example="list --where python=3.9 chip=910b --verbose",
-    options=(ListOptions,),
+    options=ListOptions,
 )
 
 
-def run(given: Given, project: Project) -> int:
-    """Print the selected targets in the format that was asked for.
-
-    Raises:
-        MatrixError, FileError: matrix.yaml or a record is wrong, or cannot be read.
-    """
-    options = read(ListOptions, given, project)
+def run(options: ListOptions, project: Project) -> None:
+    """Print the selected targets in the format that was asked for."""
     targets = selected(options, project)
     if options.format == "names":
-        text = "\n".join(each.id for each in targets)
+        print("\n".join(target.id for target in targets))
     elif options.format == "json":
-        text = _json(project, targets, verbose=options.verbose)
+        print(_json(project, targets, verbose=options.verbose))
     else:
-        text = _table(project, target_rows(project, targets), verbose=options.verbose)
-    print(text)
-    return 0
+        print(_table(project, target_rows(project, targets), verbose=options.verbose))
 
 
 def _table(project: Project, rows: Sequence[TargetRow], *, verbose: bool) -> str:
     width = console.width()
-    missing = [each.missing(project.artifacts) for each in rows]
+    missing = [row.missing(project.artifacts) for row in rows]
     files = Missing(missing)
-    states = [_state(*each, files) for each in zip(rows, missing, strict=True)]
-    targets = [each.target for each in rows]
-    ids = (each.id for each in targets)
+    states = []
+    for row, absent in zip(rows, missing, strict=True):
+        use = row.target.recommended
+        parts = [f"recommended for {use}"] if use else []
+        parts += [files.needs(absent)] if absent else []
+        parts += map(phrase, verdicts(row.results))
+        parts += ["published"] if row.published else []
+        states.append("; ".join(parts) or "not verified")
+    ids = (row.target.id for row in rows)
     heads = columns([("target", "state"), *zip(ids, states, strict=True)])
     room = max(map(len, heads))
     lines = [f"{heads[0]:<{room}}  summary"]
-    for head, each in zip(heads[1:], rows, strict=True):
-        line = f"{head:<{room}}  {each.target.summary}"
+    for head, row in zip(heads[1:], rows, strict=True):
+        line = f"{head:<{room}}  {row.target.summary}"
         fits = not width or len(line) <= width
-        lines += [line] if fits else [head, f"    {each.target.summary}"]
-        lines += _details(each) if verbose else []
-    reasons = [(each.id, each.unverified) for each in targets if each.unverified]
+        lines += [line] if fits else [head, f"    {row.target.summary}"]
+        lines += _details(row) if verbose else []
+    reasons = [(row.target.id, row.target.unverified) for row in rows if row.target.unverified]
     notes = [f"{name}: not known to work: {why}" for name, why in reasons]
     legend = files.legend("missing files, which even --simulate needs:")
     real = ["files of a real build (--verbose names them):", *summary([r.real for r in rows])]
@@ -101,27 +100,21 @@ def _table(project: Project, rows: Sequence[TargetRow], *, verbose: bool) -> str
     return "\n".join(fold(lines, width))
 
 
-def _state(row: TargetRow, missing: dict[str, str], files: Missing) -> str:
-    """One phrase; ``files`` numbers the missing files."""
-    use = row.target.recommended
-    parts = [f"recommended for {use}"] if use else []
-    parts += [files.needs(missing)] if missing else []
-    parts += map(phrase, verdicts(row.results))
-    parts += ["published"] if row.published else []
-    return "; ".join(parts) or "not verified"
-
-
 def _details(row: TargetRow) -> list[str]:
     """The versions and the results of a target, indented."""
     target = row.target
     versions = [f"{name} {version}" for name, version in target.components.items()]
-    lines = ["    " + ", ".join([*versions, f"chip {target.chip}", target.platform])]
+    lines = [", ".join([*versions, f"chip {target.chip}", target.platform])]
     ends = [f"{key} until {day}" for key, day in row.maintained.items() if day != UNKNOWN]
-    lines += [f"    maintained: {', '.join(ends)}"] if ends else []
-    lines += [f"    {_counted(each)}" for each in row.results]
-    lacks = [each for each in row.real if each.supply is not Supply.HERE]
-    lines += [f"    real build: {each.file.name} ({each.supply})" for each in lacks]
-    return [*lines, *([f"    {row.published}"] if row.published else [])]
+    lines += [f"maintained: {', '.join(ends)}"] if ends else []
+    for result in row.results:
+        tested = result.tested
+        counts = f"{tested.passed} passed, {tested.failed} failed, {tested.not_run} not run"
+        lines.append(f"{phrase(result)}: {counts} ({tested.hardware})")
+    lacks = [need for need in row.real if need.supply is not Supply.HERE]
+    lines += [f"real build: {need.file.name} ({need.supply})" for need in lacks]
+    lines += [row.published] if row.published else []
+    return [f"    {line}" for line in lines]
 
 
 def _json(project: Project, targets: Sequence[Target], *, verbose: bool) -> str:
@@ -145,11 +138,8 @@ def _json(project: Project, targets: Sequence[Target], *, verbose: bool) -> str:
 
         entries = {entry.target.id: entry for entry in gather(project, state_keys(project))}
         more = details(project, [entries[target.id] for target in targets])
-        documents = [{**each, **facts} for each, facts in zip(documents, more, strict=True)]
+        documents = [{**row, **facts} for row, facts in zip(documents, more, strict=True)]
     return json_text(documents)
-
-
-# ---- what the checkout knows of its targets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,46 +162,29 @@ class TargetRow:
 
 
 def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
-    """What the checkout knows of ``targets``."""
+    """What the checkout knows of ``targets``; the engine is not asked for their images."""
     compat = project.compat()
     records = read_records(project.releases)
-    results = _results(project, targets, records)
-    return [
-        TargetRow(
-            target=each,
-            maintained={n: end_of_life(end) for n, end in lifetimes_of(each, compat).items()},
-            real=[*real_needs([each], project.artifacts).values()],
-            results=results[each.id],
-            published=record.by_digest if (record := latest(records, each.id)) else "",
-        )
-        for each in targets
-    ]
-
-
-def _results(
-    project: Project, targets: Sequence[Target], records: Sequence[Record]
-) -> dict[str, list[Result]]:
-    """Id to the results that are recorded, and those of the last checks on this machine.
-
-    The engine is not asked for the images.
-    """
     recorded = known_results(project, targets, records, state_keys(project))
-    found = {name: [*results] for name, results in recorded.items()}
-    for name, results in found.items():
-        tested = [each.tested for each in results]
-        results += [each for each in _local(project, name) if each.tested not in tested]
-    return found
-
-
-def _local(project: Project, name: str) -> list[Result]:
-    return [
-        Result(tested=each, simulated=simulated, basis=Basis.LOCAL)
-        for simulated in (False, True)
-        for each in complete_results(report_text(project, image_name(name, simulate=simulated)))
-    ]
-
-
-def _counted(result: Result) -> str:
-    tested = result.tested
-    counts = f"{tested.passed} passed, {tested.failed} failed, {tested.not_run} not run"
-    return f"{phrase(result)}: {counts} ({tested.hardware})"
+    rows = []
+    for target in targets:
+        results = [*recorded[target.id]]
+        tested = [result.tested for result in results]
+        for simulated in (False, True):
+            report = report_text(project, image_name(target.id, simulate=simulated))
+            results += [
+                Result(tested=local, simulated=simulated, basis=Basis.LOCAL)
+                for local in complete_results(report)
+                if local not in tested
+            ]
+        record = latest(records, target.id)
+        rows.append(
+            TargetRow(
+                target=target,
+                maintained={n: end_of_life(end) for n, end in lifetimes_of(target, compat).items()},
+                real=[*real_needs([target], project.artifacts).values()],
+                results=results,
+                published=record.by_digest if record else "",
+            )
+        )
+    return rows

@@ -4,29 +4,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from cannery.cli.command import Command, Given
-from cannery.cli.common import existing, read, selected
+from cannery.cli.command import Command
+from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.errors import counted, raise_all
 from cannery.common.option import option
-from cannery.common.package_index import package_index
 from cannery.lock.index_versions import check_upgrades
 from cannery.lock.resolve import write_locks
 from cannery.matrix.project import Project
-from cannery.options import CA, INDEX_URL, TargetOptions
+from cannery.options import IndexOptions, TargetOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class LockOptions(TargetOptions):
-    """Which pinned packages may move, and where packages are looked for."""
+class LockOptions(IndexOptions, TargetOptions):
+    """The pinned packages that may move."""
 
     upgrade: tuple[str, ...] = option(
         "move this package to its newest version that fits", default=(), metavar="PACKAGE"
     )
-    ca: Path | None = CA.field()
-    index_url: str = INDEX_URL.field()
 
 
 COMMAND = Command(
@@ -38,32 +34,22 @@ COMMAND = Command(
     reads="matrix.yaml, compat.yaml, the locks, and the package index",
     writes="the locks in images/ID/, and cannery/image/context/requirements.txt",
     example="lock --target 'py39-*' --upgrade numpy",
-    options=(LockOptions,),
+    options=LockOptions,
 )
 
 
-def run(given: Given, project: Project) -> int:
-    """Lock the selected targets and say which locks changed.
-
-    Raises:
-        UsageError: a target, a package or the file of certificates does not exist.
-        CanneryError: one or more targets cannot be locked; or as ``write_locks``.
-    """
-    options = read(LockOptions, given, project)
-    source = package_index(existing(options.ca), options.index_url)
+def run(options: LockOptions, project: Project) -> None:
+    """Lock the selected targets and say which locks changed."""
     targets = selected(options, project)
     check_upgrades(project, targets, options.upgrade)
-    done = write_locks(project, targets, options.upgrade, source)
+    done = write_locks(project, targets, options.upgrade, options.index)
     for path in done.changed:
         console.say(f"wrote {path.relative_to(project.root)}")
     locked = counted(len(targets), "target")
     if done.failures:
         locked = f"{len(targets) - len(done.failures)} of {locked}"
-    console.say(
-        f"{locked} locked, {counted(len(done.changed), 'lock')} changed",
-        "" if done.failures else "ok",
-    )
+    changed = counted(len(done.changed), "lock")
+    console.say(f"{locked} locked, {changed} changed", "" if done.failures else "ok")
     if done.changed:
         console.say("now run: python build.py sync, which renders images/ and the table of images")
     raise_all(done.failures, single=len(targets) == 1)
-    return 0

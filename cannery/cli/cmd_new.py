@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import takewhile
 
-from cannery.cli.command import Command, Given
-from cannery.cli.common import read
+from cannery.cli.command import Command
 from cannery.common import console
 from cannery.common.files import write_files
 from cannery.common.model import Target
@@ -20,7 +20,6 @@ from cannery.matrix.text import MatrixText
 from cannery.options import NewOptions
 from cannery.update.new_target import (
     Choice,
-    Proposal,
     choose,
     judged,
     propose,
@@ -42,25 +41,18 @@ COMMAND = Command(
     reads="matrix.yaml and compat.yaml",
     writes="with --write matrix.yaml",
     example="new --python 3.12 --torch 2.8.0 --write",
-    options=(TypedNewOptions,),
+    options=TypedNewOptions,
     quick=True,
 )
 
 
-def run(given: Given, project: Project) -> int:
+def run(options: TypedNewOptions, project: Project) -> None:
     """Print the YAML that matrix.yaml lacks; with --write put it there.
 
     The result is loaded and checked before it is shown or written: what is printed is valid.
-
-    Raises:
-        UsageError: a version cannot be read, or the id is taken.
-        MatrixError: nothing that is known fits, or matrix.yaml is wrong already.
-        FileError: a file cannot be read or written.
     """
-    options = read(TypedNewOptions, given, project)
     with project.editing() if options.write else nullcontext():
         _add(options, project)
-    return 0
 
 
 def _add(options: TypedNewOptions, project: Project) -> None:
@@ -82,7 +74,16 @@ def _add(options: TypedNewOptions, project: Project) -> None:
     for line in proposal.notes:
         console.say(line)
     if not options.write:
-        print(_shown(proposal), end="")
+        opened: tuple[str, ...] = ()
+        for where, entry in proposal.entries:
+            # The sections that it belongs to, as they would be in matrix.yaml.
+            pairs = zip(opened, where, strict=False)
+            shared = len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])
+            for depth in range(shared, len(where)):
+                print("  " * depth + where[depth] + ":")
+            for line in entry:
+                print("  " * len(where) + line)
+            opened = where
         console.say("nothing was written; add --write to put this into matrix.yaml")
         return
     changed = {name: text for name, text in matrix.files.items() if text != before[name]}
@@ -112,17 +113,3 @@ def _existing(
     ]
     same_id = targets.get(target_id(options.minor, known.torch, choice.cann, options.chip))
     return min(same, key=lambda target: target.deepspeed != choice.deepspeed, default=same_id)
-
-
-def _shown(proposal: Proposal) -> str:
-    """The entries with the sections that they belong to, as they would be in matrix.yaml."""
-    lines: list[str] = []
-    opened: tuple[str, ...] = ()
-    for where, entry in proposal.entries:
-        shared = 0
-        while shared < min(len(opened), len(where)) and opened[shared] == where[shared]:
-            shared += 1
-        lines += ["  " * depth + where[depth] + ":" for depth in range(shared, len(where))]
-        lines += ["  " * len(where) + line for line in entry]
-        opened = where
-    return "\n".join(lines) + "\n"

@@ -6,12 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.cli.command import Command, Given
-from cannery.cli.common import existing, read
+from cannery.cli.command import Command
 from cannery.common import console
 from cannery.common.errors import Problem, UsageError
 from cannery.common.option import OptionSet, option
-from cannery.common.references import Reference, parse_reference
+from cannery.common.references import parse_reference
 from cannery.matrix.project import Project
 from cannery.options import REGISTRY_CA
 from cannery.publish.policy import load
@@ -50,20 +49,12 @@ COMMAND = Command(
     reads="the registry of FROM, and releases/",
     writes="images and tags in the registry of TO",
     example="promote test.example.com/ascend:ID registry.example.com/ascend",
-    options=(PromoteOptions,),
+    options=PromoteOptions,
 )
 
 
-def run(given: Given, project: Project) -> int:
-    """Copy, and print what to pull from there.
-
-    Raises:
-        UsageError: FROM or TO is no reference that can be used.
-        MatrixError, FileError: matrix.yaml or publish.yaml is wrong, or cannot be read.
-        PublishError: no record names the image, or a tag there must stay as it is.
-        CanneryError: anything else; no tag has moved then.
-    """
-    options = read(PromoteOptions, given, project)
+def run(options: PromoteOptions, project: Project) -> None:
+    """Copy, and print what to pull from there. If it fails, no tag has moved."""
     source = parse_reference(options.source)
     place = parse_reference(options.destination)
     if not source.version:
@@ -72,14 +63,9 @@ def run(given: Given, project: Project) -> int:
     if place.digest:
         what = f"the destination {place} has a digest; a copy keeps the digest of its source."
         raise UsageError(Problem(what=what, fix="Remove it, or write a tag."))
-    ca = existing(options.ca)
-
-    def repository(reference: Reference) -> Repository:
-        return Repository(reference.registry, reference.repository, ca=ca)
-
     promotion = Promotion(
-        source=repository(source),
-        destination=repository(place),
+        source=Repository(source.registry, source.repository, ca=options.ca),
+        destination=Repository(place.registry, place.repository, ca=options.ca),
         wanted=source,
         place=place,
         publishing=load(project.publish_file, project.matrix()),
@@ -88,4 +74,3 @@ def run(given: Given, project: Project) -> int:
     digest, tags = promotion.run(read_records(project.releases))
     console.say(f"{', '.join(tags)} in {promotion.destination}")
     print(promotion.destination.at(digest))
-    return 0

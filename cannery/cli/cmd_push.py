@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cannery.building.planning import Selection
-from cannery.cli.command import Command, Given
-from cannery.cli.common import existing, read, selected
+from cannery.cli.command import Command
+from cannery.cli.common import selected
 from cannery.common import console
-from cannery.common.option import OptionSet, flag, option
+from cannery.common.option import flag, option
 from cannery.common.references import parse_reference
 from cannery.matrix.project import Project
 from cannery.options import ARTIFACTS, REGISTRY, REGISTRY_CA, SIMULATE, RequiredTargetOptions
@@ -25,7 +25,7 @@ PUSH_EXCEPTIONS = ("simulated", "unverified", "differs")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TypedPushOptions(PushOptions, OptionSet):
+class TypedPushOptions(PushOptions, RequiredTargetOptions):
     """How images are pushed. ``signing_key`` is a file or a URI; empty for no signature."""
 
     simulate: bool = SIMULATE.field()
@@ -62,19 +62,16 @@ COMMAND = Command(
     reads="images of the engine, matrix.yaml, publish.yaml, images/ and .cannery/reports/",
     writes="images and tags in the registry, and records in releases/",
     example="push --target 'py39-*' --registry registry.example.com",
-    options=(RequiredTargetOptions, TypedPushOptions),
+    options=TypedPushOptions,
 )
 
 
-def run(given: Given, project: Project) -> int:
+def run(options: TypedPushOptions, project: Project) -> None:
     """Push the image of every selected target, and print references to pull.
 
-    Raises:
-        PublishError: an image may not be pushed, or a tag names something else.
-        CanneryError: anything else; no tag has moved then.
+    If it fails, no tag has moved.
     """
-    targets = selected(read(RequiredTargetOptions, given, project), project)
-    options = read(TypedPushOptions, given, project)
+    targets = selected(options, project)
     signing_key = options.signing_key or os.environ.get("CANNERY_SIGNING_KEY", "")
     matrix = project.matrix()
     publishing = load(project.publish_file, matrix)
@@ -82,7 +79,7 @@ def run(given: Given, project: Project) -> int:
     push = Push(
         project=project,
         publishing=publishing,
-        repository=Repository(place.registry, place.repository, ca=existing(options.ca)),
+        repository=Repository(place.registry, place.repository, ca=options.ca),
         options=replace(options, signing_key=signing_key),
     )
     names = frozenset(target.id for target in targets)
@@ -92,4 +89,3 @@ def run(given: Given, project: Project) -> int:
         console.say(f"{pushed.image_push.name}: {tags}")
         print(push.repository.at(pushed.root.digest))
     console.say("commit the new files in releases/")
-    return 0

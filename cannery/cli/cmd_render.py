@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.cli.command import Command, Given
-from cannery.cli.common import read
+from cannery.cli.command import Command
+from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.errors import counted
 from cannery.common.files import write_files
@@ -16,8 +15,7 @@ from cannery.common.model import Target
 from cannery.common.option import flag
 from cannery.image.drift import Difference, compare, require_in_sync
 from cannery.image.render import Renderer
-from cannery.matrix.matrix import Matrix
-from cannery.matrix.project import Project, select
+from cannery.matrix.project import Project
 from cannery.options import TargetOptions
 from cannery.publish.policy import load
 
@@ -37,36 +35,27 @@ COMMAND = Command(
     reads="matrix.yaml, the locks and the templates",
     writes="images/; only files that build.py has written are replaced or removed",
     example="render --target py39-torch231-cann8t39",
-    options=(RenderOptions,),
+    options=RenderOptions,
     quick=True,
 )
 
 
-def run(given: Given, project: Project) -> int:
-    """Write what differs, or with --check fail if anything does.
-
-    Raises:
-        OutOfSyncError: with --check, the differences as diffs.
-        MatrixError, FileError: as ``Renderer.render`` and ``write_files``.
-    """
-    options = read(RenderOptions, given, project)
-    if options.check:
-        count = _check(project, options)
-        console.say(f"images/ is in sync ({counted(count, 'target')})", "ok")
-        return 0
-    write_images(project, options)
-    return 0
+def run(options: RenderOptions, project: Project) -> None:
+    """Write what differs, or with --check fail with the differences as diffs."""
+    if not options.check:
+        write_images(project, options)
+        return
+    load(project.publish_file, project.matrix())
+    targets, difference, _ = _compared(project, options)
+    require_in_sync(project, difference, "python build.py render")
+    console.say(f"images/ is in sync ({counted(len(targets), 'target')})", "ok")
 
 
 def write_images(project: Project, options: TargetOptions | None = None) -> list[Path]:
     """Render the chosen targets, and return the files that have changed."""
-    options = options or TargetOptions()
     # Two runs at once would take each other's temporary files for strays, and remove files twice.
     with project.editing():
-        matrix = project.matrix()
-        targets = select(matrix, options.targets, options.where)
-        every = len(targets) == len(matrix.targets)
-        difference, rendered = _compared(project, matrix, targets, every=every)
+        targets, difference, rendered = _compared(project, options or TargetOptions())
         changed = {path: rendered[path] for path in difference.changed}
         write_files(changed, remove=difference.orphans)
     for verb, paths in (
@@ -82,31 +71,16 @@ def write_images(project: Project, options: TargetOptions | None = None) -> list
     return [*difference.changed, *difference.orphans]
 
 
-def _check(project: Project, options: RenderOptions) -> int:
-    """The number of targets that were compared.
-
-    Raises:
-        OutOfSyncError: something differs.
-        MatrixError, FileError: as ``load`` and ``Renderer.render``.
-    """
-    matrix = project.matrix()
-    load(project.publish_file, matrix)
-    targets = select(matrix, options.targets, options.where)
-    every = len(targets) == len(matrix.targets)
-    difference, _ = _compared(project, matrix, targets, every=every)
-    require_in_sync(project, difference, "python build.py render")
-    return len(targets)
-
-
 def _compared(
-    project: Project, matrix: Matrix, targets: Iterable[Target], *, every: bool
-) -> tuple[Difference, dict[Path, str]]:
-    """The differences of the files of ``targets``, and all texts.
+    project: Project, options: TargetOptions
+) -> tuple[list[Target], Difference, dict[Path, str]]:
+    """The chosen targets, the differences of their files, and all texts.
 
-    With ``every`` also files that belong to no target of ``matrix`` are differences.
+    If all are chosen, files that belong to no target of the matrix are differences, too.
     """
-    renderer = Renderer(project)
+    targets, matrix = selected(options, project), project.matrix()
     rendered: dict[Path, str] = {}
-    for each in renderer.render_all(targets).values():
-        rendered |= each.paths(project)
-    return compare(project, rendered, matrix.targets if every else ()), rendered
+    for image in Renderer(project).render_all(targets).values():
+        rendered |= image.paths(project)
+    every = len(targets) == len(matrix.targets)
+    return targets, compare(project, rendered, matrix.targets if every else ()), rendered

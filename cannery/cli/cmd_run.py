@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
-from cannery.cli.command import Command, Given
-from cannery.cli.common import read, selected
+from cannery.cli.command import Command
+from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.errors import EngineError, Problem, UsageError
 from cannery.common.option import flag, matching, number, option, size
@@ -99,6 +99,11 @@ class RunOptions(TargetOptions):
         count="*",
     )
 
+    @property
+    def for_other_hosts(self) -> bool:
+        """Whether a text is asked for that does not depend on this host."""
+        return self.elsewhere or self.format != "shell"
+
 
 COMMAND = Command(
     description="Starts a container of one target's image with the devices, the driver and "
@@ -107,19 +112,13 @@ COMMAND = Command(
     reads="matrix.yaml, and the devices and the driver of this host",
     writes="nothing",
     example="run py39-torch231-cann8t39 --simulate -- npu-smi info",
-    options=(RunOptions,),
+    options=RunOptions,
     one_of=("words", "targets", "where"),
 )
 
 
-def run(given: Given, project: Project) -> int:
-    """Print how to run one target, or become ``docker run``.
-
-    Raises:
-        UsageError: more than one target is selected, or the options contradict each other.
-        EngineError: this host cannot do it; with everything that is wrong.
-    """
-    options = read(RunOptions, given, project)
+def run(options: RunOptions, project: Project) -> None:
+    """Print how to run one target, or become ``docker run`` if this host can do it."""
     if not (options.targets or options.where):
         options = replace(options, targets=options.words[:1], words=options.words[1:])
     targets = selected(options, project)
@@ -142,77 +141,63 @@ def run(given: Given, project: Project) -> int:
         command=options.words,
     )
     workload.check(options.format)
-    if not (options.print or _for_other_hosts(options)):
+    if not (options.print or options.for_other_hosts):
         _run(workload, project, builds=not options.image)
-    _print(options, workload)
-    return 0
-
-
-def _print(options: RunOptions, workload: Workload) -> None:
-    """Print how ``workload`` is started, which makes nothing."""
-    tree = workload.simulate_host
     if tree and not tree.is_dir():
+        # A text makes nothing.
         what = "the simulated driver does not exist, or the simulator has changed since."
-        fix = f"This makes it: python build.py run {workload.target.id} --simulate -- true"
+        fix = f"This makes it: python build.py run {target.id} --simulate -- true"
         raise EngineError(Problem(what=what, fix=fix))
-    if _for_other_hosts(options):
+    if options.for_other_hosts:
         print(formats.text(options.format, workload), end="")
         if (options.elsewhere or options.format in _OF_CLUSTERS) and not options.image:
             note = f"{workload.image} is a local name. Name an image in a registry with --image."
             console.say(note, "warning")
         return
     if workload.ascend:
-        _ask_for_runtime()
+        _check_runtime()
     print(formats.shell(workload, host.devices_here(workload)), end="")
 
 
-def _for_other_hosts(options: RunOptions) -> bool:
-    """Whether a text is asked for that does not depend on this host."""
-    return options.elsewhere or options.format != "shell"
-
-
 def _mounts(words: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    mounts: dict[str, str] = {}
     problems = []
     for word in words:
         source, _, where = word.partition(":")
         if not source or not where:
             fix = "Write it as HOST:CONTAINER, as in /data:/data."
             problems.append(Problem(what=f"invalid mount {word!r}.", fix=fix))
-        elif where in found.values() or source in found:
+        elif where in mounts.values() or source in mounts:
             what = f"--mount {word}: another --mount uses the same directory."
             problems.append(Problem(what=what))
         else:
-            found[source] = where
+            mounts[source] = where
     if problems:
         raise UsageError(problems)
-    return found
+    return mounts
 
 
 def _cards(options: RunOptions, simulated: Path | None) -> tuple[int, ...]:
     """The numbers of the first cards of this host, or of one elsewhere."""
     number = options.cards
-    if _for_other_hosts(options):
+    if options.for_other_hosts:
         number = number or 1
         if not simulated:
             return tuple(range(number))
     cards = tuple(range(DEVICES)) if simulated else cards_of()
     if not cards:
         what = "this host has no NPU (/dev/davinci*)."
-        fix = (
-            "Add --simulate; or for another host, --print --elsewhere or another --format than "
-            "shell."
-        )
-        raise EngineError(Problem(what=what, fix=fix))
+        other = "for another host, --print --elsewhere or another --format than shell."
+        raise EngineError(Problem(what=what, fix=f"Add --simulate; or {other}"))
     if number and number > len(cards):
-        have = ", ".join(map(str, cards))
+        numbers = ", ".join(map(str, cards))
         kind = "simulated host" if simulated else "host"
-        what = f"--cards {number} is more than this {kind} has, {len(cards)}: {have}."
+        what = f"--cards {number} is more than this {kind} has, {len(cards)}: {numbers}."
         raise UsageError(Problem(what=what, fix=f"Use --cards {len(cards)} or fewer."))
     return cards[:number]
 
 
-def _ask_for_runtime() -> None:
+def _check_runtime() -> None:
     """Refuse what the engine here could not run; where there is none, it is for another host."""
     try:
         _, runtimes = engine.machine_and_runtimes()
@@ -229,11 +214,11 @@ def _run(workload: Workload, project: Project, *, builds: bool) -> NoReturn:
     """Become ``docker run``, if this host can do it; ``builds`` if build.py builds the image."""
     target, simulates = workload.target, bool(workload.simulate_host)
     command = f"python build.py build {target.id}" + (" --simulate" if simulates else "")
-    found = host.check_host(workload, project.compat(), build=command if builds else "")
-    for note in found.notes:
+    findings = host.check_host(workload, project.compat(), build=command if builds else "")
+    for note in findings.notes:
         console.say(note, "warning")
-    if found.problems:
-        raise EngineError(found.problems)
+    if findings.problems:
+        raise EngineError(findings.problems)
     if simulates:
         simulated_host(project, target, package_index(None, ""))
     spec = run_spec(workload, host.devices_here(workload))

@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.cli.command import Command, Given
-from cannery.cli.common import existing, read
+from cannery.cli.command import Command
 from cannery.common import console
 from cannery.common.errors import Problem, UsageError, VulnerabilityError
 from cannery.common.files import now
@@ -53,14 +52,13 @@ COMMAND = Command(
     reads=f"images of the engine, images/, releases/, the registry and {EXCEPTIONS}",
     writes="nothing",
     example="scan py39-torch231-cann8t39 --with grype --fail-on critical",
-    options=(ScanOptions,),
+    options=ScanOptions,
     one_of=("names", "published"),
 )
 
 
-def run(given: Given, project: Project) -> int:
+def run(options: ScanOptions, project: Project) -> None:
     """Print the scanner's results; a severe vulnerability is an error."""
-    options = read(ScanOptions, given, project)
     vex, expired = read_exceptions(project.root, now()[:10])
     scanner = find_scanner(options.scanner)
     if scanner == "osv-scanner" and (options.fixable or vex["statements"]):
@@ -68,7 +66,7 @@ def run(given: Given, project: Project) -> int:
         raise UsageError(Problem(what="osv-scanner knows no exceptions and no --fixable.", fix=fix))
     problems = [] if options.fail_on == "never" else expired
     named = published_bills if options.published else bills
-    for bill in named(project, options.names, existing(options.ca)):
+    for bill in named(project, options.names, options.ca):
         console.say(f"scanning {bill.name} with {scanner}")
         failing, output = scan(scanner, bill, vex, options.fail_on, fixable=options.fixable)
         print(printable("\n".join([bill.name, *bill.notes, output])))
@@ -76,4 +74,3 @@ def run(given: Given, project: Project) -> int:
             problems.append(Problem(what=f"{bill.name} has vulnerabilities that {scanner} lists."))
     if problems:
         raise VulnerabilityError(problems)
-    return 0

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.cli.command import Command, Given
-from cannery.cli.common import existing, read, selected
+from cannery.cli.command import Command
+from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.errors import (
     CanneryError,
@@ -19,9 +19,8 @@ from cannery.common.errors import (
     raise_all,
 )
 from cannery.common.files import write_files
-from cannery.common.model import Target
-from cannery.common.option import Option, OptionSet, matching, option
-from cannery.common.package_index import PackageIndex, package_index
+from cannery.common.option import Option, matching, option
+from cannery.common.package_index import package_index
 from cannery.common.references import image_name
 from cannery.engine import client as engine
 from cannery.matrix.project import Project
@@ -38,17 +37,17 @@ from cannery.verify.run_checks import Detail, ImageChecks, Subject, check
 _GROUP = "any image (--image without --target)"
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckedTargetOptions(TargetOptions):
-    """Which targets ``test`` checks images of; none for an image of any origin."""
-
-    targets: tuple[str, ...] = TARGET.field(default_text="none, for an image of any origin")
+_ANY = Option("", default=None, metavar="FILE", group=_GROUP, needs="image", conflicts=("targets",))
+"""What the options for an image of any origin have in common."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckImageOptions(OptionSet):
-    """What ``test`` checks of built images."""
+class TestOptions(TargetOptions):
+    """The images that are checked: of targets, or one of any origin, and where its report goes."""
 
+    targets: tuple[str, ...] = TARGET.field(
+        default=(), default_text="none, for an image of any origin"
+    )
     simulate: bool = SIMULATE.field()
     image: str = option(
         "the image to check: as one of a single target, or without --target an image of any origin",
@@ -65,16 +64,6 @@ class CheckImageOptions(OptionSet):
     )
     ca: Path | None = CA.field()
     verbose: bool = VERBOSE.field()
-
-
-_ANY = Option("", default=None, metavar="FILE", group=_GROUP, needs="image", conflicts=("targets",))
-"""What the options for an image of any origin have in common."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnyImageOptions(OptionSet):
-    """How an image of any origin is tested, and where the results go."""
-
     profiles: tuple[str, ...] = _ANY.field(
         help="also check what this platform asks of an image: docker, kubernetes, volcano, "
         "volcano-ssh, kubeflow-notebook, modelarts, merlin, or one in --profiles",
@@ -113,12 +102,13 @@ COMMAND = Command(
     reads="images of the engine, matrix.yaml, compat.yaml, and the checks in tests/image/",
     writes="a report for each image in .cannery/reports/",
     example="test --image mine:latest --simulate --profile docker",
-    options=(CheckedTargetOptions, CheckImageOptions, AnyImageOptions),
+    options=TestOptions,
     one_of=("targets", "where", "image"),
 )
 
 
-def _check_components(options: CheckImageOptions, project: Project) -> None:
+def run(options: TestOptions, project: Project) -> None:
+    """Check the image of every selected target, or one of any origin."""
     known = components(project)
     problems = [
         Problem(what=f"unknown component {name!r}.", fix=did_you_mean(name, known))
@@ -127,89 +117,58 @@ def _check_components(options: CheckImageOptions, project: Project) -> None:
     ]
     if problems:
         raise UsageError(problems)
-
-
-def _test_any(options: CheckImageOptions, more: AnyImageOptions, project: Project) -> int:
-    """Test an image of any origin; what is raised is that of ``run``."""
-    _check_components(options, project)
-    profiles = read_profiles(more.profiles_file)
-    checks, has_tests = read_checks(more.checks) if more.checks else ((), False)
-    request = Request(
-        reference=options.image,
-        simulate=options.simulate,
-        chip=more.chip,
-        profiles=select_profiles(more.profiles, profiles),
-        components=options.components,
-        checks=checks,
-        tests=more.checks if has_tests else None,
-        ca=package_index(existing(options.ca), "").ca,
-        strict=more.strict,
-    )
-    found = audit(project, request)
-    report = audit_path(project, options.image)
-    files = {report: to_json(found)}
-    files |= {more.json: to_json(found)} if more.json else {}
-    files |= {more.junit: to_junit(found)} if more.junit else {}
-    write_files(files)
-    console.show_result(to_text(found, verbose=options.verbose), failed=bool(found.failures))
-    console.say(f"{options.image}: the report is in {report}")
-    if found.failures:
-        names = ", ".join(dict.fromkeys(each.check for each in found.failures))
-        raise VerificationError(f"{options.image}: failed checks: {names}.")
-    return 0
-
-
-def run(given: Given, project: Project) -> int:
-    """Check the image of every selected target.
-
-    Raises:
-        UsageError: --image or --component says what cannot be.
-        EngineError: an image does not exist.
-        BuildError: the simulated driver cannot be made.
-        VerificationError: a check failed.
-        CanneryError: several targets failed, for different reasons.
-    """
-    options = read(CheckImageOptions, given, project)
-    if "targets" not in given and "where" not in given:
-        return _test_any(options, read(AnyImageOptions, given, project), project)
-    targets = selected(read(CheckedTargetOptions, given, project), project)
+    if not (options.targets or options.where):
+        _test_any(options, project)
+        return
+    targets = selected(options, project)
     if options.image and len(targets) > 1:
         raise UsageError(f"--image needs a single target; {len(targets)} are selected.")
-    _check_components(options, project)
-    index = package_index(existing(options.ca), "")
+    index = package_index(options.ca, "")
     engine.connect()  # without it, every target would fail for the same reason
+    detail = Detail.CHECKS if options.verbose else Detail.COMPONENTS
+    checks = ImageChecks(ca=index.ca, only=options.components, detail=detail)
     failures: dict[str, CanneryError] = {}
     for target in targets:
+        name = options.image or image_name(target.id, simulate=options.simulate)
         try:
-            _test(target, options, index, project)
+            image = engine.image_id(name)
+            if not image:
+                flag = " --simulate" if options.simulate else ""
+                fix = f"Build it: python build.py --target {target.id}{flag}"
+                problem = Problem(what=f"there is no image {name} here.", fix=fix)
+                failures[target.id] = EngineError(problem)
+                continue
+            host = simulated_host(project, target, index) if options.simulate else None
+            subject = Subject(target=target, image=image, name=name)
+            check(project, subject, device_specs(host), checks)
         except CanneryError as error:
             failures[target.id] = error
     raise_all(failures, single=len(targets) == 1)
-    return 0
 
 
-def _test(
-    target: Target, options: CheckImageOptions, index: PackageIndex, project: Project
-) -> None:
-    """Check the image of one target; what is raised is that of ``run``."""
-    name = options.image or image_name(target.id, simulate=options.simulate)
-    image = engine.image_id(name)
-    if not image:
-        flag = " --simulate" if options.simulate else ""
-        raise EngineError(
-            Problem(
-                what=f"there is no image {name} here.",
-                fix=f"Build it: python build.py --target {target.id}{flag}",
-            )
-        )
-    host = simulated_host(project, target, index) if options.simulate else None
-    check(
-        project,
-        Subject(target=target, image=image, name=name),
-        device_specs(host),
-        ImageChecks(
-            ca=index.ca,
-            only=options.components,
-            detail=Detail.CHECKS if options.verbose else Detail.COMPONENTS,
-        ),
+def _test_any(options: TestOptions, project: Project) -> None:
+    """Test an image of any origin."""
+    profiles = read_profiles(options.profiles_file)
+    checks, has_tests = read_checks(options.checks) if options.checks else ((), False)
+    request = Request(
+        reference=options.image,
+        simulate=options.simulate,
+        chip=options.chip,
+        profiles=select_profiles(options.profiles, profiles),
+        components=options.components,
+        checks=checks,
+        tests=options.checks if has_tests else None,
+        ca=package_index(options.ca, "").ca,
+        strict=options.strict,
     )
+    result = audit(project, request)
+    report = audit_path(project, options.image)
+    files = {report: to_json(result)}
+    files |= {options.json: to_json(result)} if options.json else {}
+    files |= {options.junit: to_junit(result)} if options.junit else {}
+    write_files(files)
+    console.show_result(to_text(result, verbose=options.verbose), failed=bool(result.failures))
+    console.say(f"{options.image}: the report is in {report}")
+    if result.failures:
+        names = ", ".join(dict.fromkeys(finding.check for finding in result.failures))
+        raise VerificationError(f"{options.image}: failed checks: {names}.")

@@ -7,31 +7,30 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
 
 from cannery.building.packages import update_packages
-from cannery.cli.command import Command, Given
-from cannery.cli.common import existing, read
+from cannery.cli.command import Command
+from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.console import fold
 from cannery.common.errors import MatrixError, OutOfSyncError, Problem, counted
 from cannery.common.files import now, read_text
 from cannery.common.option import flag, option
-from cannery.common.package_index import PackageIndex, package_index
+from cannery.common.package_index import PackageIndex
 from cannery.engine.base import building_architecture
 from cannery.lock.index_versions import KEYS, ask, questions
 from cannery.matrix.matrix import Matrix
-from cannery.matrix.project import Project, select
+from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.text import VersionChange, find_uses, rewrite
-from cannery.options import CA, INDEX_URL, TargetOptions
+from cannery.options import INDEX_URL, IndexOptions, TargetOptions
 from cannery.update.base_updates import update_bases
 from cannery.update.new_pairs import propose_pairs
 from cannery.update.updates import compare
 
 
 @dataclass(frozen=True, kw_only=True)
-class UpdateOptions(TargetOptions):
+class UpdateOptions(IndexOptions, TargetOptions):
     """What becomes of newer versions."""
 
     write: bool = flag(
@@ -67,7 +66,6 @@ class UpdateOptions(TargetOptions):
         "disagree do not count)",
         conflicts=("write",),
     )
-    ca: Path | None = CA.field()
     index_url: str = INDEX_URL.field(
         help="the package index", default_text="UV_DEFAULT_INDEX or PIP_INDEX_URL, else pip's"
     )
@@ -82,35 +80,28 @@ COMMAND = Command(
     writes="with --write matrix.yaml and cannery/data/; with --table also compat.yaml; "
     "with --packages images/",
     example="update --check",
-    options=(UpdateOptions,),
+    options=UpdateOptions,
 )
 
 
 _WIDTH = 100
 
 
-def run(given: Given, project: Project) -> int:
-    """Print what is new and what it would change; with --write change matrix.yaml.
-
-    Raises:
-        UsageError: a target or a file does not exist.
-        MatrixError: matrix.yaml or compat.yaml is wrong.
-        OutOfSyncError: with --check, something is newer.
-        EngineError: the package index cannot be read.
-        FileError: a file cannot be read or written; then none has changed.
-    """
-    options = read(UpdateOptions, given, project)
+def run(options: UpdateOptions, project: Project) -> None:
+    """Print what is new and what it would change; with --write change matrix.yaml."""
     if options.bases:
-        building, ca = building_architecture(), existing(options.ca)
-        update_bases(project, building=building, write=options.write, ca=ca)
-        return 0
-    source = _source(options)
+        building = building_architecture()
+        update_bases(project, building=building, write=options.write, ca=options.ca)
+        return
+    source = options.index
+    if not (options.ca or os.environ.get("SSL_CERT_FILE")):
+        # pip takes other certificates by itself.
+        source = replace(source, ca=None)
     if options.packages or options.new or options.table:
         (_update_packages if options.packages else _propose)(project, options, source)
-        return 0
-    matrix = project.matrix()
-    chosen = [target.id for target in select(matrix, options.targets, options.where)]
-    compat = project.compat()
+        return
+    matrix, compat = project.matrix(), project.compat()
+    chosen = [target.id for target in selected(options, project)]
     text = read_text(project.matrix_file)
     uses = find_uses(text, matrix, KEYS)
     news = compare(uses, chosen, compat, ask(questions(uses, chosen, compat), source))
@@ -122,11 +113,11 @@ def run(given: Given, project: Project) -> int:
     count = sum(not notice.remark for notice in news)
     if not count:
         console.say("the package index has nothing newer that calls for a change")
-        return 0
+        return
     if options.check:
         things = "1 thing is" if count == 1 else f"{count} things are"
         what = f"{things} newer than matrix.yaml and compat.yaml."
-        raise OutOfSyncError(Problem(what=what, fix="What to do is said with each."))
+        raise OutOfSyncError(Problem(what=what, fix="The change for each is named above."))
     moves = [
         move
         for notice in news
@@ -139,7 +130,6 @@ def run(given: Given, project: Project) -> int:
         console.say("nothing was written; add --write to put it into matrix.yaml")
     else:
         _write(project, text, matrix, moves)
-    return 0
 
 
 def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> None:
@@ -151,7 +141,7 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
     summary = f"{counted(len(targets), 'new target')}, {counted(len(new.rows), 'new row')}"
     if options.check and (new.rows or new.proposed):
         what = f"matrix.yaml and compat.yaml lack {summary}."
-        raise OutOfSyncError(Problem(what=what, fix="What to do is said with each."))
+        raise OutOfSyncError(Problem(what=what, fix="The change for each is named above."))
     if not new.files:
         console.say("there is nothing new that --write would add")
     elif not options.write:
@@ -163,7 +153,7 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
 
 def _update_packages(project: Project, options: UpdateOptions, source: PackageIndex) -> None:
     """Compare what apt resolves with what is recorded; with --write record it."""
-    targets = select(project.matrix(), options.targets, options.where)
+    targets = selected(options, project)
     count = update_packages(project, targets, source, write=options.write)
     if not count:
         console.say("apt resolves what is recorded")
@@ -175,13 +165,6 @@ def _update_packages(project: Project, options: UpdateOptions, source: PackageIn
         console.say(f"recorded for {counted(count, 'target')}; now run: python build.py render")
     else:
         console.say("nothing was written; add --write to record them")
-
-
-def _source(options: UpdateOptions) -> PackageIndex:
-    """The index and the certificates that pip would not take by itself."""
-    source = package_index(existing(options.ca), options.index_url)
-    named = options.ca or os.environ.get("SSL_CERT_FILE")
-    return source if named else replace(source, ca=None)
 
 
 def _write(project: Project, text: str, matrix: Matrix, moves: Sequence[VersionChange]) -> None:

@@ -1,94 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command: what it does, what it takes, and which of that cannot be combined."""
+"""A command: its text, its options, and the function that carries it out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cannery.common import console
-from cannery.common.errors import Problem
+from cannery.common.errors import UsageError
 from cannery.common.option import Declared, OptionSet, declared
 
 Given = Mapping[str, Any]
 """Field to value of the options that were given, in the order in which they were typed."""
+
+_EXISTING = {"ca": "file", "from_bundle": "file", "artifacts": "folder"}
+"""Options that name what has to exist."""
+
+_T = TypeVar("_T", bound=OptionSet)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
     """A command.
 
-    ``options`` are the classes of its options, ``one_of`` fields of them of which it needs at least
+    ``options`` is the class of its options, ``one_of`` fields of it of which it needs at least
     one. The words after one that ``passes_on`` are another program's. ``reads`` and ``writes`` name
     files and what else it uses, and ``example`` the words after build.py. One that is ``quick``
     says no times. Its name and summary are in the table of commands, and ``carry_out`` is the
-    function ``run`` of its file.
+    function ``run`` of its file, which returns the exit code.
     """
 
     description: str
     reads: str
     writes: str
     example: str
-    options: tuple[type[OptionSet], ...] = ()
+    options: type[OptionSet]
     one_of: tuple[str, ...] = ()
     passes_on: bool = False
     quick: bool = False
     name: str = ""
     summary: str = ""
-    carry_out: Callable[[Given, Any], int] = lambda _given, _project: 0
+    carry_out: Callable[[Any, Any], int | None] = lambda _options, _project: 0
 
     @cached_property
     def declared(self) -> tuple[Declared, ...]:
         """Its options, in the order of its help."""
-        return tuple(each for options in self.options for each in declared(options))
-
-    @property
-    def notes(self) -> str:
-        """What the help says after the options, in lines."""
-        lines = [f"reads: {self.reads}", f"writes: {self.writes}", "example:"]
-        return "\n".join([*lines, f"  python build.py {self.example}"])
+        return declared(self.options)
 
     def run(self, given: Given, root: Path) -> int:
-        """Do it in the checkout that is in ``root``, and return the exit code.
-
-        Raises:
-            CanneryError: as the command's file says.
-        """
+        """Carry it out in the checkout ``root``, and return the exit code."""
         # By name, because help is not to wait for what this imports.
         project = import_module("cannery.matrix.project").Project(root=root)
         console.timed(not self.quick)
-        return self.carry_out(given, project)
+        return self.carry_out(read(self.options, given, root), project) or 0
 
 
-def check(options: Sequence[Declared], given: Given, one_of: Sequence[str] = ()) -> list[Problem]:
-    """What is wrong with the combination of what was given.
+def read(options: type[_T], given: Given, root: Path) -> _T:
+    """The values of ``options`` that the user gave, and the defaults of the others.
 
-    ``options`` are all that the command takes, ``one_of`` the fields of which it needs one.
+    A default path is one below the checkout ``root``.
     """
-    known = {each.name: each for each in options}
-    problems = []
-    for name in given:
-        own = known[name]
-        if own.option.needs and own.option.needs not in given:
-            problems.append(Problem(what=f"{own.label} needs {known[own.option.needs].label}."))
-        for other in own.option.conflicts:
-            if other in given:
-                what = f"{own.label} and {known[other].label} cannot be combined."
-                problems.append(Problem(what=what, fix="Leave one of them out."))
-    needed = one_of or [each.name for each in options if each.option.words and each.required]
-    if needed and not given.keys() & {*needed}:
-        problems.append(_nothing_selected([known[name] for name in needed]))
-    return problems
-
-
-def _nothing_selected(ways: Sequence[Declared]) -> Problem:
-    labels = [each.label for each in ways if not each.option.rest]
-    if any(each.option.words or each.option.rest for each in ways):
-        labels.insert(0, "the ID of one")
-    fix = f"Add {', '.join(labels[:-1])} or {labels[-1]}." if labels[1:] else f"Add {labels[0]}."
-    other = " and no image" if any(each.name == "image" for each in ways) else ""
-    return Problem(what=f"no target{other} is selected.", fix=fix)
+    values: dict[str, Any] = {}
+    for field in declared(options):
+        if field.name in given:
+            value = given[field.name]
+            kind = _EXISTING.get(field.name)
+            if kind and not (value.is_dir() if kind == "folder" else value.is_file()):
+                raise UsageError(f"there is no {kind} {value}, named with {field.label}.")
+            values[field.name] = tuple(value) if field.repeated else value
+        elif isinstance(field.default, Path):
+            values[field.name] = root / field.default
+    return options(**values)

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from cannery import __version__
-from cannery.cli.command import Command, Given, check
-from cannery.cli.commands import GROUPS, SUMMARIES, load
-from cannery.cli.removed import removal
+from cannery.cli.command import Command, Given
+from cannery.cli.commands import GROUPS, SUMMARIES, load, removal
 from cannery.common import console
 from cannery.common.errors import Problem, UsageError, closest, did_you_mean
 from cannery.common.option import Declared
@@ -75,7 +74,12 @@ def parse(words: Sequence[str]) -> tuple[Command, Given]:
         raise SystemExit(0)
     name, words = words[0], words[1:]
     if name not in SUMMARIES:
-        raise UsageError(_unknown(name))
+        hint = closest(name, SUMMARIES)
+        fix = f"Did you mean {hint!r}? See 'build.py --help'."
+        if not hint:
+            fix = f"To build a target: 'build.py build {name}'. All commands: 'build.py --help'."
+        unknown = Problem(what=f"unknown command {name!r}.", fix=fix)
+        raise UsageError(removal(name) or unknown)
     command = load(name)
     if command.passes_on:
         return command, {"words": words}
@@ -86,14 +90,32 @@ def parse(words: Sequence[str]) -> tuple[Command, Given]:
     return command, given
 
 
-def _unknown(name: str) -> Problem:
-    if problem := removal(name):
-        return problem
-    if hint := closest(name, SUMMARIES):
-        fix = f"Did you mean {hint!r}? See 'build.py --help'."
-    else:
-        fix = f"To build a target: 'build.py build {name}'. All commands: 'build.py --help'."
-    return Problem(what=f"unknown command {name!r}.", fix=fix)
+def check(options: Sequence[Declared], given: Given, one_of: Sequence[str] = ()) -> list[Problem]:
+    """The problems of the combination of the options ``given``.
+
+    ``options`` are all that the command takes, ``one_of`` the fields of which it needs one.
+    """
+    known = {option.name: option for option in options}
+    problems = []
+    for name in given:
+        label, option = known[name].label, known[name].option
+        if option.needs and option.needs not in given:
+            problems.append(Problem(what=f"{label} needs {known[option.needs].label}."))
+        for other in option.conflicts:
+            if other in given:
+                what = f"{label} and {known[other].label} cannot be combined."
+                problems.append(Problem(what=what, fix="Leave one of them out."))
+    needed = one_of or [name for name, o in known.items() if o.option.words and o.required]
+    if needed and not given.keys() & {*needed}:
+        ways = [known[name] for name in needed]
+        labels = [way.label for way in ways if not way.option.rest]
+        if any(way.option.words or way.option.rest for way in ways):
+            labels.insert(0, "the ID of one")
+        last = f" or {labels.pop()}" if labels[1:] else ""
+        other = " and no image" if "image" in needed else ""
+        what = f"no target{other} is selected."
+        problems.append(Problem(what=what, fix=f"Add {', '.join(labels)}{last}."))
+    return problems
 
 
 def overview() -> str:
@@ -119,34 +141,36 @@ def complete_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="build.py", description=_ABOUT, allow_abbrev=False)
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=_Parser)
     for name in SUMMARIES:
-        own = load(name)
-        _add_options(commands.add_parser(name, help=own.summary), own.declared)
+        command = load(name)
+        _add_options(commands.add_parser(name, help=command.summary), command.declared)
     commands.add_parser(HELP, help="show the options of a command").add_argument(
         "name", nargs="?", choices=[*SUMMARIES]
     )
-    _add_options(parser, [each for each in load(DEFAULT).declared if each.flags], words=False)
+    options = [option for option in load(DEFAULT).declared if option.flags]
+    _add_options(parser, options, words=False)
     return parser
 
 
 def _given(command: Command, words: Sequence[str]) -> dict[str, Any]:
-    """What ``words`` say. Words without a flag may stand between options, and after ``--``."""
+    """The values in ``words``, of which those without a flag may stand anywhere."""
+    lines = [f"reads: {command.reads}", f"writes: {command.writes}", "example:"]
     parser = _Parser(
         prog=f"build.py {command.name}",
         description=command.description,
-        epilog=command.notes,
+        epilog="\n".join([*lines, f"  python build.py {command.example}"]),
         formatter_class=_Help,
         allow_abbrev=False,
     )
     _add_options(parser, command.declared)
-    rest = [each.name for each in command.declared if each.option.rest]
+    rest = [option.name for option in command.declared if option.option.rest]
     after: Sequence[str] = ()
     if rest and "--" in words:
         index = words.index("--")
         words, after = words[:index], words[index + 1 :]
     given = vars(parser.parse_intermixed_args(words))
-    for each in command.declared:
-        if each.option.words and (typed := given.pop(each.name + _WORDS, None)):
-            given[each.name] = [*typed, *given.get(each.name, ())]
+    for option in command.declared:
+        if option.option.words and (typed := given.pop(option.name + _WORDS, None)):
+            given[option.name] = [*typed, *given.get(option.name, ())]
     for name in rest:
         if typed := [*given.pop(name, ()), *after]:
             given[name] = typed
@@ -158,77 +182,72 @@ def _add_options(
 ) -> None:
     """Add ``options``, each below its heading. What is not typed is not in the namespace."""
     options = [*options]
-    labels = {each.name: each.label for each in options}
+    labels = {option.name: option.label for option in options}
     groups: dict[str, argparse._ArgumentGroup] = {}
-    for each in options:
-        title = each.option.group
+    for option in options:
+        title = option.option.group
         if title and title not in groups:
             groups[title] = parser.add_argument_group(title)
         place = groups[title] if title else parser
-        actions = [place.add_argument(*(each.flags or (each.name,)), **_arguments(each, labels))]
-        if each.option.words and words:
-            own: dict[str, Any] = {
-                "metavar": each.option.words,
-                "nargs": "*",
-                "default": argparse.SUPPRESS,
-            }
-            own["help"] = each.option.help
-            actions.append(parser.add_argument(each.name + _WORDS, **own))
-        for action in actions:
-            if kind := _completed(each):
-                # Where 'completion' looks for it.
-                vars(action)["complete"] = kind
+        names = option.flags or (option.name,)
+        actions = [place.add_argument(*names, **_arguments(option, labels))]
+        if option.option.words and words:
+            actions.append(
+                parser.add_argument(
+                    option.name + _WORDS,
+                    metavar=option.option.words,
+                    nargs="*",
+                    default=argparse.SUPPRESS,
+                    help=option.option.help,
+                )
+            )
+        # Where 'completion' looks for it.
+        completed = ""
+        if option.name in ("targets", "names", "target"):
+            completed = TARGETS
+        elif option.kind is Path:
+            completed = "directory" if option.option.metavar == "DIR" else "file"
+        for action in actions if completed else ():
+            vars(action)["complete"] = completed
 
 
-def _arguments(each: Declared, labels: Mapping[str, str]) -> dict[str, Any]:
-    """What ``add_argument`` is told of an option beside its flags."""
-    own = each.option
-    found: dict[str, Any] = {"default": argparse.SUPPRESS, "help": help_of(each, labels)}
-    if each.flags:
-        found |= {"dest": each.name, "required": each.required and not own.words}
-    if each.kind is bool:
-        return found | {"action": "store_false" if each.default else "store_true"}
-    found |= {"type": _reader(each), "metavar": own.metavar or None}
-    if own.choices:
-        found |= {"choices": own.choices}
-    if own.count:
-        found |= {"nargs": own.count}
-    if each.repeated and each.flags:
-        found |= {"action": "extend" if own.count else "append"}
-    return found
+def _arguments(declared: Declared, labels: Mapping[str, str]) -> dict[str, Any]:
+    """The arguments of ``add_argument`` for an option, beside its flags."""
+    option = declared.option
+    arguments: dict[str, Any] = {"default": argparse.SUPPRESS, "help": help_of(declared, labels)}
+    if declared.flags:
+        arguments |= {"dest": declared.name, "required": declared.required and not option.words}
+    if declared.kind is bool:
+        return arguments | {"action": "store_false" if declared.default else "store_true"}
 
-
-def _completed(each: Declared) -> str:
-    """What a shell completes the value to: the ids of targets, files, or folders."""
-    if each.name in ("targets", "names", "target"):
-        return TARGETS
-    if each.kind is Path:
-        return "directory" if each.option.metavar == "DIR" else "file"
-    return ""
-
-
-def help_of(each: Declared, labels: Mapping[str, str]) -> str:
-    """What it does, how often it may be given, the option that it needs, and its default."""
-    default = each.option.default_text
-    if not default and each.kind is not bool and not each.repeated and each.default is not None:
-        default = str(each.default)
-    notes = ["repeatable"] if each.repeated and each.flags else []
-    notes += [f"with {labels[each.option.needs]}"] if each.option.needs else []
-    notes += [f"default: {default}"] if default else []
-    return each.option.help + (f" ({'; '.join(notes)})" if notes else "")
-
-
-def _reader(each: Declared) -> Callable[[str], Any]:
-    """Reads a value; relative paths are taken from the working directory."""
-
-    def read(text: str) -> Any:
+    def value(text: str) -> Any:
         try:
-            value = each.read(text)
+            value = declared.read(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
+        # Relative paths are taken from the working directory.
         return value.absolute() if isinstance(value, Path) else value
 
-    return read
+    arguments |= {"type": value, "metavar": option.metavar or None}
+    if option.choices:
+        arguments |= {"choices": option.choices}
+    if option.count:
+        arguments |= {"nargs": option.count}
+    if declared.repeated and declared.flags:
+        arguments |= {"action": "extend" if option.count else "append"}
+    return arguments
+
+
+def help_of(declared: Declared, labels: Mapping[str, str]) -> str:
+    """The help with notes: repeatable, the option that it needs, and its default."""
+    option, default = declared.option, declared.default
+    text = option.default_text
+    if not text and declared.kind is not bool and not declared.repeated and default is not None:
+        text = str(default)
+    notes = ["repeatable"] if declared.repeated and declared.flags else []
+    notes += [f"with {labels[option.needs]}"] if option.needs else []
+    notes += [f"default: {text}"] if text else []
+    return option.help + (f" ({'; '.join(notes)})" if notes else "")
 
 
 def _refuse_unknown(command: Command, words: Sequence[str]) -> None:
@@ -236,7 +255,7 @@ def _refuse_unknown(command: Command, words: Sequence[str]) -> None:
 
     argparse would first complain of what is required, and offers no name that is near.
     """
-    known = {flag for each in command.declared for flag in each.flags} | {"-h", "--help"}
+    known = {flag for option in command.declared for flag in option.flags} | {"-h", "--help"}
     problems = []
     for word in words:
         if word == "--":

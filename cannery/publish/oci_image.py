@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from cannery.building import git
-from cannery.building.ready import bases
+from cannery.building.bases import bases
 from cannery.common import console
 from cannery.common.bases import Origin
 from cannery.common.errors import EngineError, Problem

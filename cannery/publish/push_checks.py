@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cannery.building import git
-from cannery.building.plan import Local
+from cannery.building.bases import bases
+from cannery.building.plan import Local, local_state
 from cannery.building.planning import Selection, make_plan
-from cannery.building.ready import bases, local_state
 from cannery.common.bases import Origin
 from cannery.common.errors import CanneryError, OutOfSyncError, Problem, PublishError, some_of
 from cannery.common.model import DeviceKind, Target
@@ -193,19 +193,17 @@ def _differences(
     one = Selection(matrix=selection.matrix, targets=(target,), named=frozenset({target.id}))
     build_options = BuildOptions(simulate=options.simulate, artifacts=options.artifacts)
     try:
-        one = replace(
-            one, provided=plan_downloads(project, [target], build_options, TransferOptions())
-        )
-        planned = make_plan(project, one, build_options)
+        downloads = plan_downloads(project, [target], build_options, TransferOptions()).downloads
+        plan = make_plan(project, replace(one, downloads=downloads), build_options)
     except OutOfSyncError as error:
         return [*reasons, str(error.problems[-1])], {}
-    if failure := planned.failures.get(target.id):
+    if failure := plan.failures.get(target.id):
         why = " ".join(str(problem).rstrip(".") for problem in failure.problems)
         return [*reasons, f"its content key cannot be computed ({why})"], {}
-    [step] = planned.plan.steps
+    [step] = plan.steps
     if step.key != local.key:
         reasons.append(f"its content key is {local.key}, and that of the files is {step.key}")
-    return reasons, planned.ready[target.id].hashes
+    return reasons, step.hashes
 
 
 def _against_release(

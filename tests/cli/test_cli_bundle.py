@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.building.bundle.archive import Contents, pack
+from cannery.building.bundle import Contents, pack
 from cannery.verify.results import state_keys
 from tests.cli.checkout import Checkout
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from cannery.building.locks import locked
+from cannery.cli.cmd_build import locked
 from tests.cli.checkout import Checkout
 
 TARGET = "py39-torch231-cann8t39"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.building.ready import bases
+from cannery.building.bases import bases
 from cannery.matrix.project import Project
 
 from .bases import allow_stand_ins, base_image

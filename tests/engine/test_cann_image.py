@@ -50,8 +50,8 @@ def assembled(project: Project, main: Built, reference: str) -> ImageBuild:
     matrix = project.matrix()
     options = BuildOptions(simulate=True, sources=("image",))
     selection = Selection(matrix=matrix, targets=(target,), named=frozenset({target.id}))
-    ready = make_plan(project, selection, options).ready[target.id]
-    return Assembly(project, matrix, options, find_builder("")).image(ready, main.simulated)
+    [step] = make_plan(project, selection, options).steps
+    return Assembly(project, matrix, options, find_builder("")).image(step, main.simulated)
 
 
 def baked(build: ImageBuild, packages: PackageIndex, logs: Path) -> str:

@@ -8,7 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from cannery.building.ready import bases
+from cannery.building.bases import bases
 from cannery.matrix.project import Project
 from tests.engine.bases import base_image
 

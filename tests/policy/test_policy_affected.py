@@ -9,8 +9,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from cannery.building.affected import is_read
-from cannery.building.code_changes import code_that_differs, is_code
+from cannery.building.affected import code_that_differs, is_check, is_read
 from tests.policy.test_policy_sources import ROOT
 
 TEXTS = {
@@ -80,4 +79,4 @@ def test_what_other_commands_do_or_what_images_shows_is_not_noticed() -> None:
 def test_what_is_compared_is_read() -> None:
     images = {str(path.relative_to(ROOT)) for path in (ROOT / "images").rglob("*")}
     assert all(is_read(path) for path in images | noticed(TEXTS))
-    assert all(is_code(path) for path in TEXTS if path.startswith("tests/image/test"))
+    assert all(is_check(path) for path in TEXTS if path.startswith("tests/image/test"))

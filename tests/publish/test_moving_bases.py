@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.building.ready import bases
+from cannery.building.bases import bases
 from cannery.cli import main
 from cannery.engine.base import BaseCache, building_architecture, expected_base, look_up
 from cannery.image.content_key import bases_of

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.building.planning import PlanOptions, make_plan
+from cannery.building.planning import make_plan
 from cannery.common.errors import CanneryError, EngineError, PublishError, VerificationError
 from cannery.engine import client as engine
+from cannery.options import PlanOptions
 from cannery.publish.cosign import PASSWORD, connection, verify
 from cannery.registry.client import Repository
 from cannery.registry.oci import manifest_contents
@@ -202,8 +203,8 @@ def test_a_plan_says_whether_published_images_are_up_to_date(place: Place) -> No
         world = place.world
         options = world.options(ca=place.repository.ca)
         wanted = PlanOptions(compare_with=str(place.repository))
-        planned = make_plan(world.checkout.project, world.selection(BOTH), options, wanted)
-        return {step.id: step.published for step in planned.plan.steps}
+        plan = make_plan(world.checkout.project, world.selection(BOTH), options, wanted)
+        return {step.id: step.published for step in plan.steps}
 
     name = str(place.repository)
     place.push()

@@ -12,7 +12,7 @@ import pytest
 
 from cannery.building.affected import affected
 from cannery.building.git import Commit
-from cannery.cli.cmd_ci import _stand_in
+from cannery.cli.cmd_ci import stand_in
 from cannery.common.model import Target
 from cannery.matrix.schema import parse_files
 from tests.replay import truth
@@ -65,7 +65,7 @@ def steps() -> list[Step]:
     for before, after in pairs(COUNT):
         earlier, now = read(before), read(after)
         targets = targets_at(now)
-        selected = affected(earlier, now, targets, simulate=True, stand_in=_stand_in)
+        selected = affected(earlier, now, targets, simulate=True, stand_in=stand_in)
         ids = frozenset(target.id for target in targets)
         step = Step(before=before, after=after, targets=ids, selected=frozenset(selected))
         result.append(step)

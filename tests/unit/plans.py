@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 from cannery.building.plan import Action, Change, Plan, Step, missing
 from cannery.image.layers import Layer, LayerKind
 
@@ -11,42 +14,39 @@ def layer(name: str) -> Layer:
     return Layer(name=name, stage=name, kind=LayerKind.WHEELS, inputs=(), components=frozenset())
 
 
+def step(name: str, *layers: str, **fields: Any) -> Step:
+    """A step of the target ``name`` with these layers."""
+    target = SimpleNamespace(id=name)
+    rendered: Any = SimpleNamespace(target=target, layers=tuple(map(layer, layers)))
+    return Step(rendered=rendered, **fields)
+
+
 PLAN = Plan(
     steps=(
-        Step(
-            id="one",
-            action=Action.BUILD,
+        step(
+            "one",
+            *("toolkit", "own-1"),
             why="this machine has no cannery:one",
             key="k1",
-            missing={},
-            layers=(layer("toolkit"), layer("own-1")),
             published="r/x:one is out of date",
         ),
-        Step(
-            id="two-is-long",
-            action=Action.BUILD,
-            why="--force",
-            key="k2",
-            missing={},
-            layers=(layer("toolkit"), layer("own-2")),
-        ),
-        Step(
-            id="three",
+        step("two-is-long", "toolkit", "own-2", why="--force", key="k2"),
+        step(
+            "three",
+            "toolkit",
             action=Action.SKIP,
             why="cannery:three is up to date",
             key="k3",
             image="sha256:3",
-            missing={},
-            layers=(layer("toolkit"),),
         ),
-        Step(
-            id="four",
+        step(
+            "four",
             action=Action.SKIP,
             why=missing({"a.run": "the vendor", "b.whl": "its makers"}),
             missing={"a.run": "the vendor", "b.whl": "its makers"},
         ),
-        Step(
-            id="five",
+        step(
+            "five",
             action=Action.SKIP,
             why="there is no software device of chip 310p",
             missing={"b.whl": "its makers", "c.gz": "CPython 3.7's sources"},

@@ -25,7 +25,6 @@ OUTSIDE = ("engine", "cli")
 TOUCHING = {
     "building.failure_report",
     "building.git",
-    "building.locks",
     "common.console",
     "common.files",
     "common.package_index",

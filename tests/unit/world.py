@@ -13,7 +13,8 @@ import pytest
 
 from cannery.building import assembly, planning
 from cannery.building import running as building
-from cannery.building.planning import Planned, Selection, make_plan
+from cannery.building.plan import Plan
+from cannery.building.planning import Selection, make_plan
 from cannery.building.running import build_all
 from cannery.common.errors import BuildError, VerificationError
 from cannery.common.files import write_files
@@ -130,15 +131,15 @@ class World:
     def options(self, **more: Any) -> BuildOptions:
         return replace(BuildOptions(artifacts=self.artifacts), **more)
 
-    def plan(self, names: Sequence[str] = BOTH, **more: Any) -> Planned:
+    def plan(self, names: Sequence[str] = BOTH, **more: Any) -> Plan:
         return make_plan(self.checkout.project, self.selection(names), self.options(**more))
 
     def run(
         self, names: Sequence[str] = BOTH, named: Sequence[str] | None = None, **more: Any
     ) -> None:
         selection, options = self.selection(names, named), self.options(**more)
-        planned = make_plan(self.checkout.project, selection, options)
-        build_all(self.checkout.project, selection, options, planned)
+        plan = make_plan(self.checkout.project, selection, options)
+        build_all(self.checkout.project, selection, options, plan)
 
     def forget(self) -> None:
         self.baked.clear()

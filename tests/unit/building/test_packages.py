@@ -84,7 +84,7 @@ def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Apt:
 
 
 def keys(world: World) -> dict[str, str]:
-    return {step.id: step.key for step in world.plan().plan.steps}
+    return {step.id: step.key for step in world.plan().steps}
 
 
 def test_update_records_what_apt_resolves(apt: Apt, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cannery.building.plan import Action
-from cannery.building.planning import PlanOptions, make_plan
+from cannery.building.planning import make_plan
 from cannery.building.running import build_all
 from cannery.common.errors import (
     ArtifactError,
@@ -20,6 +20,7 @@ from cannery.common.errors import (
     VerificationError,
 )
 from cannery.common.option import Shard
+from cannery.options import PlanOptions
 from tests.unit.world import BOTH, World, make_world
 
 
@@ -216,17 +217,17 @@ def test_a_stop_while_several_are_checked(world: World) -> None:
 
 
 def test_what_a_plan_says_of_both(world: World) -> None:
-    steps = {step.id: step for step in world.plan().plan.steps}
+    steps = {step.id: step for step in world.plan().steps}
     assert {step.action for step in steps.values()} == {Action.BUILD}
     assert steps["full"].key != steps["bare"].key
-    assert steps["full"].layers
+    assert steps["full"].rendered.layers
 
 
 def test_shards_are_all_there_is(world: World) -> None:
     found = []
     for index in (1, 2, 3):
         selection = replace(world.selection(BOTH), shard=Shard(index, 3))
-        plan = make_plan(world.checkout.project, selection, world.options()).plan
+        plan = make_plan(world.checkout.project, selection, world.options())
         names = [step.id for step in plan.steps]
         assert sorted([*names, *plan.other_shards]) == sorted(BOTH)
         found += names

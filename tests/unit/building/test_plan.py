@@ -1,59 +1,128 @@
 # SPDX-License-Identifier: Apache-2.0
+"""The action on a target, and a plan as text and as JSON."""
+
 from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from cannery.building.plan import Action, Expected, Local, choose_action, missing
-from cannery.image.layers import SharedLayer
-from tests.unit.plans import PLAN, layer
+from cannery.building.plan import Action, Local, Plan, choose_action, to_json, to_text
+from cannery.options import BuildOptions
+from cannery.verify import devices
+from tests.unit.plans import PLAN
 
 BOTH = frozenset({"none", "simulated"})
-HERE = Local(image="sha256:1", key="key", passed=BOTH)
+LOCAL = Local(image="i", key="key", passed=BOTH)
 
-CASES = {
-    "up to date": (HERE, {}, Action.SKIP, "cannery:x is up to date"),
-    "forced": (HERE, {"force": True}, Action.BUILD, "--force"),
-    "not here": (Local(), {}, Action.BUILD, "this machine has no cannery:x"),
-    "of something else": (
-        Local(image="sha256:1", key="other", passed=BOTH),
-        {},
-        Action.BUILD,
-        "the inputs of cannery:x have changed",
-    ),
-    "without a key": (Local(image="i"), {}, Action.BUILD, "was built by an older build.py"),
-    "not verified": (
-        Local(image="i", key="key"),
-        {},
-        Action.VERIFY,
-        "not verified (device: none, simulated)",
-    ),
-    "verified on less": (
-        Local(image="i", key="key", passed=frozenset({"none"})),
+CASES: dict[str, tuple[Local, dict[str, Any], Action, str]] = {
+    "up to date": (LOCAL, {}, Action.SKIP, "cannery:x is up to date"),
+    "forced": (LOCAL, {"force": True}, Action.BUILD, "--force"),
+    "no image": (Local(), {}, Action.BUILD, "this machine has no cannery:x"),
+    "another key": (replace(LOCAL, key="x"), {}, Action.BUILD, "of cannery:x have changed"),
+    "no key": (replace(LOCAL, key=""), {}, Action.BUILD, "was built by an older build.py"),
+    "unverified": (
+        replace(LOCAL, passed=frozenset({"none"})),
         {},
         Action.VERIFY,
         "not verified (device: simulated)",
     ),
-    "not to be verified": (Local(image="i", key="key"), {"test": False}, Action.SKIP, "up to date"),
+    "--no-test": (replace(LOCAL, passed=frozenset()), {"test": False}, Action.SKIP, "up to date"),
+    "--record": (LOCAL, {"record": True}, Action.VERIFY, "--record checks it again"),
 }
 
 
-@pytest.mark.parametrize(("here", "options", "action", "why"), CASES.values(), ids=CASES)
-def test_what_is_done(here: Local, options: dict[str, bool], action: Action, why: str) -> None:
-    asked = {"test": True, "force": False, **options}
-    found, said = choose_action(
-        Expected(name="cannery:x", key="key", kinds=BOTH),
-        here,
-        test=asked["test"],
-        force=asked["force"],
+@pytest.mark.parametrize(("local", "options", "action", "why"), CASES.values(), ids=CASES)
+def test_the_action_on_a_target(
+    monkeypatch: pytest.MonkeyPatch,
+    local: Local,
+    options: dict[str, Any],
+    action: Action,
+    why: str,
+) -> None:
+    monkeypatch.setattr(devices, "npu_device", lambda: None)
+    chosen, reason = choose_action(
+        "cannery:x", "key", local, BuildOptions(simulate=True, **options)
     )
-    assert found is action
-    assert why in said
+    assert chosen is action
+    assert why in reason
 
 
-def test_only_what_is_built_is_shared() -> None:
-    assert PLAN.shared == (SharedLayer(layer=layer("toolkit"), targets=("one", "two-is-long")),)
+STEPS = [
+    "build  one          this machine has no cannery:one; r/x:one is out of date",
+    "build  two-is-long  --force",
+    "skip   three        cannery:three is up to date",
+    "skip   four         needs files 1, 2",
+    "skip   five         there is no software device of chip 310p",
+    "",
+    "2 to build, 0 to verify, 3 to skip",
+    "shard 1/2; in other shards: six",
+]
+LEGEND = [
+    "",
+    "missing files:",
+    "  1  a.run (the vendor)",
+    "  2  b.whl (its makers)",
+    "  3  c.gz (CPython 3.7's sources)",
+]
+NOTE = "Packages that its new version depends on are known only after 'build.py lock'."
 
 
-def test_missing_files_are_named_with_their_origin() -> None:
-    said = missing({"a.run": "the vendor", "b.whl": "its makers"})
-    assert said == "cannot be built without a.run (the vendor); b.whl (its makers)"
+def test_a_target_is_a_line_and_a_missing_file_is_named_once() -> None:
+    assert to_text(PLAN).splitlines() == [
+        *STEPS,
+        "layers built once for several targets: 1 (--verbose lists them)",
+        "",
+        "a change of torch rebuilds:",
+        "  one: wheels-torch; unchanged layers: 1",
+        "and nothing of: two-is-long",
+        NOTE,
+        *LEGEND,
+    ]
+
+
+def test_the_details_list_shared_and_unchanged_layers() -> None:
+    assert to_text(PLAN, verbose=True).splitlines() == [
+        *STEPS,
+        "",
+        "layers built once for several targets: 1",
+        "  toolkit: one, two-is-long",
+        "",
+        "a change of torch rebuilds:",
+        "  one: wheels-torch; unchanged layers: 1",
+        "and nothing of: two-is-long",
+        "unchanged layers:",
+        "  one: toolkit",
+        "  two-is-long: toolkit",
+        NOTE,
+        *LEGEND,
+    ]
+
+
+def test_lines_are_folded_at_a_width() -> None:
+    lines = to_text(PLAN, verbose=True, width=40).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(" ".join(lines).split()) == " ".join(to_text(PLAN, verbose=True).split())
+
+
+def test_the_json() -> None:
+    found = json.loads(to_json(PLAN, {}))
+    actions = ["build", "build", "skip", "skip", "skip"]
+    assert [each["action"] for each in found["targets"]] == actions
+    identities = {each.name: each.identity for each in PLAN.steps[0].rendered.layers}
+    assert found["targets"][0]["layers"] == identities
+    assert {*identities} == {"toolkit", "own-1"}
+    assert found["targets"][2]["image"] == "sha256:3"
+    assert found["targets"][3]["missing"] == {"a.run": "the vendor", "b.whl": "its makers"}
+    assert found["shared"] == [
+        {"layer": "toolkit", "identity": identities["toolkit"], "targets": ["one", "two-is-long"]}
+    ]
+    assert found["change"]["rebuilt"] == {"one": ["wheels-torch"]}
+    assert (found["shard"], found["other_shards"]) == ("1/2", ["six"])
+
+
+def test_an_empty_plan() -> None:
+    assert to_text(Plan(steps=())).splitlines() == ["", "0 to build, 0 to verify, 0 to skip"]
+    assert "change" not in json.loads(to_json(replace(PLAN, change=None), {}))

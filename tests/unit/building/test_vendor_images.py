@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 
 from cannery.building import assembly, running
-from cannery.building.assembly import with_images
-from cannery.building.planning import make_plan
+from cannery.building.planning import make_plan, with_images
 from cannery.building.running import build_all
 from cannery.common.errors import ArtifactError, CanneryError, EngineError, PublishError
-from cannery.fetch.fetching import Downloads
 from cannery.image.bake_file import ImageBuild
 from cannery.image.vendor_image import LABEL, VendorFacts
 from cannery.publish.push_checks import PushOptions, candidates
@@ -59,13 +57,8 @@ class Vendor:
         chosen = replace(self.world.selection(names), matrix=project.matrix())
         targets = tuple(chosen.matrix.targets[name] for name in names)
         options = self.world.options(sources=sources, **more)
-        selection, failures = with_images(
-            replace(chosen, targets=targets), options, project.settings()
-        )
-        provided = Downloads(folder=options.artifacts, failures=failures)
-        selection = replace(selection, provided=provided)
-        planned = make_plan(project, selection, options)
-        build_all(project, selection, options, planned)
+        selection = with_images(replace(chosen, targets=targets), options, project.settings())
+        build_all(project, selection, options, make_plan(project, selection, options))
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from cannery.common.model import Target
 from cannery.engine import client as engine
 from cannery.engine import preflight
 from cannery.engine.preflight import Findings
-from cannery.matrix.project import Project
 from cannery.verify import devices
 from tests.unit.matrices import CHECKOUT
 
@@ -31,8 +30,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def type_in(*words: str) -> int:
         target = ["run", "--target", TARGET]
-        _, given = parse([*target, *words])
-        return cmd_run.run(given, Project(root=CHECKOUT))
+        command, given = parse([*target, *words])
+        return command.run(given, CHECKOUT)
 
     return type_in
 

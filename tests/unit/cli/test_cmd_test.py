@@ -13,7 +13,6 @@ from cannery.cli import cmd_test
 from cannery.cli.parser import parse
 from cannery.deploy.run_spec import RunSpec, no_device, simulated_device
 from cannery.engine import client as engine
-from cannery.matrix.project import Project
 from cannery.verify import devices
 from tests.unit.matrices import CHECKOUT
 
@@ -39,7 +38,7 @@ def test_the_simulated_driver_is_made(
     monkeypatch.setattr(cmd_test, "check", check)
     monkeypatch.setattr(devices, "simulated", lambda *_: tree)
     monkeypatch.setattr(devices, "make_simulated", make)
-    _, given = parse(["test", "--target", TARGET, "--simulate", *words])
-    assert cmd_test.run(given, Project(root=CHECKOUT)) == 0
+    command, given = parse(["test", "--target", TARGET, "--simulate", *words])
+    assert command.run(given, CHECKOUT) == 0
     assert specs == [no_device(), simulated_device(tree.host)]
     assert tree.host.is_dir()

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from cannery.cli.command import check
-from cannery.cli.common import read
+from cannery.cli.command import read
+from cannery.cli.parser import check
 from cannery.common.option import Option, OptionSet, declared, option
-from cannery.matrix.project import Project
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +26,7 @@ class Made(OptionSet):
     inner: int = 7
 
 
-ROOT = Project(root=Path("/root"))
+ROOT = Path("/root")
 
 
 def said(given: dict[str, Any], *one_of: str) -> list[str]:

@@ -12,22 +12,15 @@ import pytest
 
 from cannery import cli
 from cannery.cli import cmd_build, commands
-from cannery.cli.cmd_build import SelectionOptions, ShownOptions
+from cannery.cli.cmd_build import BuildCommandOptions
 from cannery.cli.cmd_new import TypedNewOptions
 from cannery.cli.cmd_run import RunOptions
-from cannery.cli.command import Command
-from cannery.cli.commands import GROUPS, SUMMARIES, load
-from cannery.cli.common import read
+from cannery.cli.command import Command, read
+from cannery.cli.commands import GROUPS, REMOVED, SUMMARIES, load
 from cannery.cli.parser import DEFAULT, overview, parse
-from cannery.cli.removed import REMOVED
 from cannery.common.errors import UsageError
 from cannery.common.option import Shard, option
-from cannery.matrix.project import Project
-from cannery.options import BuildOptions
 from tests.unit.matrices import CHECKOUT
-
-PROJECT = Project(root=CHECKOUT)
-
 
 ALL = {name: load(name) for name in SUMMARIES}
 OWN = {name: each for name, each in ALL.items() if not each.passes_on}
@@ -221,7 +214,7 @@ RUN_WORDS = {
 @pytest.mark.parametrize(("words", "targets", "rest"), RUN_WORDS.values(), ids=RUN_WORDS)
 def test_words_of_run(words: list[str], targets: tuple[str, ...], rest: tuple[str, ...]) -> None:
     command, given = parse(["run", "-v/a:/b", *words])
-    options = read(RunOptions, given, PROJECT)
+    options = read(RunOptions, given, CHECKOUT)
     assert command.name == "run"
     assert (options.targets, options.words, options.mounts) == (targets, rest, ("/a:/b",))
 
@@ -229,32 +222,33 @@ def test_words_of_run(words: list[str], targets: tuple[str, ...], rest: tuple[st
 def test_what_is_not_typed_has_its_default() -> None:
     _, given = parse(["build", "--all"])
     assert {*given} == {"all"}
-    assert read(BuildOptions, given, PROJECT) == BuildOptions(artifacts=PROJECT.artifacts)
-    assert read(ShownOptions, given, PROJECT) == ShownOptions()
+    options = read(BuildCommandOptions, given, CHECKOUT)
+    assert options == BuildCommandOptions(all=True, artifacts=CHECKOUT / "artifacts")
 
 
 def test_values_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "vendor").mkdir()
     words = ["--shard", "2/3", "--no-test", "--jobs", "4", "--artifacts", "vendor"]
     words += ["--where", "python=3.9", "cann=8.0.RC2", "--where", "chip=a3"]
     _, given = parse(["build", *words, "--cache-to", "a", "--cache-to", "b"])
-    selection, options = read(SelectionOptions, given, PROJECT), read(BuildOptions, given, PROJECT)
-    assert selection.shard == Shard(2, 3)
-    assert selection.where == ("python=3.9", "cann=8.0.RC2", "chip=a3")
-    assert options == BuildOptions(
-        test=False, check_jobs=4, artifacts=tmp_path / "vendor", cache_to=("a", "b")
+    assert read(BuildCommandOptions, given, CHECKOUT) == BuildCommandOptions(
+        shard=Shard(2, 3),
+        where=("python=3.9", "cann=8.0.RC2", "chip=a3"),
+        test=False,
+        check_jobs=4,
+        artifacts=tmp_path / "vendor",
+        cache_to=("a", "b"),
     )
-    assert (
-        read(TypedNewOptions, parse(["new", "--python", "3.9", "--chip", "A3"])[1], PROJECT).chip
-        == "a3"
-    )
+    _, given = parse(["new", "--python", "3.9", "--chip", "A3"])
+    assert read(TypedNewOptions, given, CHECKOUT).chip == "a3"
 
 
 # ---- adding an option
 
 
 @dataclass(frozen=True, kw_only=True)
-class WithColour(BuildOptions):
+class WithColour(BuildCommandOptions):
     """The options of a build, and one that is made up."""
 
     colour: str = option(
@@ -268,16 +262,14 @@ class WithColour(BuildOptions):
 @pytest.fixture
 def coloured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Puts that class in the place of the other."""
-    own = cmd_build.COMMAND
-    kinds = tuple(WithColour if each is BuildOptions else each for each in own.options)
-    monkeypatch.setattr(cmd_build, "COMMAND", replace(own, options=kinds))
+    monkeypatch.setattr(cmd_build, "COMMAND", replace(cmd_build.COMMAND, options=WithColour))
 
 
 @pytest.mark.usefixtures("coloured")
 def test_a_new_option_is_known_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
     assert "made up, for a test (default: red)" in text(capsys, "build", "--help")
     assert "Did you mean 'blue'?" in refused("build", "--all", "--colour", "bleu")[0]
-    options = read(WithColour, parse(["build", "--all", "--colour", "blue"])[1], PROJECT)
+    options = read(WithColour, parse(["build", "--all", "--colour", "blue"])[1], CHECKOUT)
     assert options.colour == "blue"
 
 
@@ -286,8 +278,8 @@ def test_a_new_option_is_known_everywhere(capsys: pytest.CaptureFixture[str]) ->
 NEW = """
 from dataclasses import dataclass
 
-from cannery.cli.command import Command, Given
-from cannery.cli.common import read, selected
+from cannery.cli.command import Command
+from cannery.cli.common import selected
 from cannery.common.option import option
 from cannery.matrix.project import Project
 from cannery.options import TargetOptions
@@ -303,15 +295,13 @@ COMMAND = Command(
     reads="matrix.yaml",
     writes="nothing",
     example="chips",
-    options=(ChipOptions,),
+    options=ChipOptions,
 )
 
 
-def run(given: Given, project: Project) -> int:
-    options = read(ChipOptions, given, project)
+def run(options: ChipOptions, project: Project) -> None:
     for chip in sorted({each.chip for each in selected(options, project)}):
         print(f"{options.prefix}{chip}")
-    return 0
 """
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.building.ready import local_state
+from cannery.building.plan import local_state
 from cannery.common.errors import VerificationError
 from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import no_device

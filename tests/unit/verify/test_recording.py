@@ -95,13 +95,13 @@ def test_a_result_is_older_with_another_version_of_the_checks(world: World) -> N
 def test_an_image_that_was_verified_is_checked_again(world: World) -> None:
     world.run()
     world.forget()
-    [step] = world.plan(["full"], record=True).plan.steps
+    [step] = world.plan(["full"], record=True).steps
     assert step.action is Action.VERIFY
     assert step.why == "cannery:full is up to date, and --record checks it again"
     world.run(["full"], record=True)
     assert (world.baked, world.checked) == ([], ["full"])
     assert len(recorded(world)["full"]) == 1
-    assert world.plan(["full"], record=True, test=False).plan.steps[0].action is Action.SKIP
+    assert world.plan(["full"], record=True, test=False).steps[0].action is Action.SKIP
 
 
 def test_a_failure_is_recorded_as_one(world: World) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What builds take out of the folder of a bundle: bases, and contexts that give equal cache keys.
+"""The bases of targets: those that are expected now, and those in the folder of a bundle.
 
 The machine that makes a bundle builds from it, too, so that both machines ask BuildKit's cache for
 the same keys.
@@ -16,23 +16,56 @@ from pathlib import Path
 
 from cannery.common.bases import Base, FoundBase
 from cannery.common.errors import ArtifactError, Problem, file_error
+from cannery.common.model import Target
 from cannery.common.outside import parse_json
-from cannery.engine.base import BaseCache, Bases
-from cannery.engine.images import export_layout
+from cannery.engine.base import (
+    BaseCache,
+    Bases,
+    base_names,
+    building_architecture,
+    expected_base,
+)
+from cannery.engine.images import Images, export_layout
 from cannery.image.bake_file import ImageBuild
+from cannery.image.content_key import bases_of
+from cannery.matrix.project import Project
+from cannery.options import BuildOptions
 
-BASES = "bases"
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
-def keep_bases(folder: Path, used: Iterable[tuple[Base, str]], bases: Bases) -> None:
+def bases(target: Target) -> dict[str, tuple[Base, str]]:
+    """Build argument to its base, and to the architecture of that base."""
+    building = {"BUILD_IMAGE": building_architecture()}
+    return {
+        name: (base, building.get(name, target.docker_arch))
+        for name, base in bases_of(target).items()
+    }
+
+
+def local_names(target: Target) -> list[str]:
+    """The names by which the engine may have base images of ``target``, or stand-ins."""
+    return [name for base in bases(target).values() for name in base_names(*base)]
+
+
+def expected_bases(
+    project: Project, target: Target, options: BuildOptions, images: Images
+) -> dict[str, FoundBase]:
+    """Build argument to the base that would be used now, given the local ``images``."""
+    if options.bundle:
+        return {name: bundled_base(options.bundle, *base) for name, base in bases(target).items()}
+    cache = BaseCache(state=project.state)
+    return {name: expected_base(*base, images, cache) for name, base in bases(target).items()}
+
+
+def keep_bases(folder: Path, used: Iterable[tuple[Base, str]], finder: Bases) -> None:
     """Write the base images into the bundle's ``folder``, each for its architecture."""
     for base, architecture in used:
         layout = _layout(folder, base, architecture)
         if not layout.exists():
-            base_image = bases.find(base, architecture)
-            export_layout(bases.builder, base_image.reference, architecture, layout)
-            BaseCache(state=folder).keep(base, architecture, base_image)
+            image = finder.find(base, architecture)
+            export_layout(finder.builder, image.reference, architecture, layout)
+            BaseCache(state=folder).keep(base, architecture, image)
 
 
 def bundled_base(folder: Path, base: Base, architecture: str) -> FoundBase:
@@ -47,22 +80,22 @@ def bundled_base(folder: Path, base: Base, architecture: str) -> FoundBase:
 
 def layout_contexts(folder: Path, used: Iterable[tuple[Base, str]]) -> dict[str, str]:
     """The build contexts that replace references of bases by the bundle's images."""
-    return {
-        bundled_base(folder, *each).reference: _context(_layout(folder, *each)) for each in used
-    }
+    contexts = {}
+    for base in used:
+        layout = _layout(folder, *base)
+        digest = ""
+        with suppress(OSError, ValueError, LookupError, TypeError):
+            [manifest] = parse_json((layout / "index.json").read_bytes())["manifests"]
+            digest = manifest["digest"] if _DIGEST.fullmatch(manifest["digest"]) else ""
+        if not digest:
+            what = f"{layout} of the bundle is not an image."
+            raise ArtifactError(Problem(what=what, fix="Make the bundle again."))
+        contexts[bundled_base(folder, *base).reference] = f"oci-layout://{layout}@{digest}"
+    return contexts
 
 
 def _layout(folder: Path, base: Base, architecture: str) -> Path:
-    return folder / BASES / f"{base.name}-{architecture}"
-
-
-def _context(layout: Path) -> str:
-    with suppress(OSError, ValueError, LookupError, TypeError):
-        [manifest] = parse_json((layout / "index.json").read_bytes())["manifests"]
-        if _DIGEST.fullmatch(manifest["digest"]):
-            return f"oci-layout://{layout}@{manifest['digest']}"
-    what = f"{layout} of the bundle is not an image."
-    raise ArtifactError(Problem(what=what, fix="Make the bundle again."))
+    return folder / "bases" / f"{base.name}-{architecture}"
 
 
 def with_equal_modes(build: ImageBuild, contexts: dict[str, str], folder: Path) -> ImageBuild:

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from cannery.building.locks import locked
+from cannery.cli.cmd_build import locked
 from cannery.common.errors import FileError
 
 HOLD = """\
 import sys
 from pathlib import Path
-from cannery.building.locks import locked
+from cannery.cli.cmd_build import locked
 with locked({"one": Path(sys.argv[1])}) as busy:
     print(busy or "locked", flush=True)
     sys.stdin.read()
