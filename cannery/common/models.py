@@ -40,6 +40,7 @@ class Model(BaseModel):  # noqa: PLW1641 (pydantic adds __hash__)
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
+        defer_build=True,
         str_strip_whitespace=True,
         str_min_length=1,
     )

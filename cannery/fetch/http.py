@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import requests
 from urllib3.exceptions import HTTPError
 
-from cannery.common import documents
 from cannery.common.bases import Address
+from cannery.common.documents import read_text
 from cannery.common.errors import EngineError, MatrixError, Problem
 from cannery.common.http import (
     AGAIN,
@@ -29,9 +29,7 @@ from cannery.common.http import (
     root_cause,
     tls_context,
 )
-
-_LARGEST_PAGE = 4_000_000
-"""The most bytes of a page that is read."""
+from cannery.common.outside import MOST
 
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 _UNMET = re.compile(r"bytes \*/([0-9]{1,18})")
@@ -185,11 +183,11 @@ def _judged(response: requests.Response, offset: int) -> Answer:
 def read_page(place: str, ca: Path | None) -> str:
     """The text at ``place``, a path or an address; certificates in ``ca`` are trusted, too."""
     if not place.startswith(("https://", "http://")):
-        return documents.read_text(Path(place), place)
+        return read_text(Path(place), place)
     fix = "Save the page as a file, and name that instead."
     try:
         with Client(ca).get(Address(url=place)) as answer, _explained(place):
-            read_bounded(answer.response, _LARGEST_PAGE)
+            read_bounded(answer.response, MOST)
     except TransferError as error:
         raise EngineError(Problem(what=f"{place} cannot be read: {error}.", fix=fix)) from error
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema of each YAML file, made of its model."""
+"""JSON schemas of the YAML files, for editors, made of the models by which they are read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from cannery.common.files import read_text
 from cannery.common.models import Model, json_schema
 from cannery.compat import Compat
 from cannery.matrix.families import MERGES
@@ -19,8 +20,6 @@ from cannery.verify.audit.user_checks import ChecksFile
 
 Schema = dict[str, Any]
 
-FOLDER = Path(__file__).resolve().parent
-
 MODELS: dict[str, type[Model]] = {
     "compat": Compat,
     "publish": PublishFile,
@@ -29,15 +28,15 @@ MODELS: dict[str, type[Model]] = {
 }
 
 
-def schema_files(folder: Path = FOLDER) -> dict[Path, str]:
-    """Path to text of every schema in ``folder``."""
+def schema_files(root: Path) -> dict[Path, str]:
+    """Path to text of every schema of the checkout ``root``, whose docs describe the keys."""
     matrix = json_schema(MatrixShape)
-    _describe(matrix, (FOLDER.parent / "docs" / "matrix.md").read_text(encoding="utf-8"))
+    _describe(matrix, read_text(root / "docs" / "matrix.md"))
     _complete_families(matrix)
     schemas = {"matrix": matrix, "data": _data(matrix)}
     schemas |= {name: json_schema(model) for name, model in MODELS.items()}
     return {
-        folder / f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        root / "schemas" / f"{name}.schema.json": json.dumps(schema, indent=2) + "\n"
         for name, schema in schemas.items()
     }
 
