@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ from cannery.building.bases import bases
 from cannery.matrix.project import Project
 
 from .bases import allow_stand_ins, base_image
-from .conftest import MAIN, ROOT, Said
+from .conftest import MAIN, ROOT, Said, run_build_py
 from .engines import Engine, engine
 from .proxy import proxy
 
@@ -32,16 +30,8 @@ class Machine:
 
     def build_py(self, *words: str, **env: str) -> Said:
         """What build.py ended with: what it printed, and then what it said."""
-        own = {"DOCKER_HOST": self.engine.host, "DOCKER_CONFIG": str(self.settings)}
-        done = subprocess.run(
-            [sys.executable, str(self.clone / "build.py"), *words],
-            env={**os.environ, **own, **env},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr
-        return Said(code=done.returncode, text=done.stdout + done.stderr)
+        env = {"DOCKER_HOST": self.engine.host, "DOCKER_CONFIG": str(self.settings), **env}
+        return run_build_py(self.clone, *words, **env)
 
 
 def load_bases(engine: Engine, archive: Path) -> None:

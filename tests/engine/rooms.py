@@ -4,11 +4,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ from cannery.image.plan import plan_image
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
 
-from .conftest import Said
+from .conftest import Said, run_build_py
 from .engines import Engine, engine, without_route
 
 Image = dict[str, Any]
@@ -41,15 +38,8 @@ class Room:
 
     def build_py(self, *arguments: str, **more: str) -> Said:
         """What build.py ended with; ``more`` is added to its environment."""
-        done = subprocess.run(
-            [*self.inside, sys.executable, str(self.checkout / "build.py"), *arguments],
-            env={**os.environ, "DOCKER_HOST": self.engine.host, **more},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr
-        return Said(code=done.returncode, text=done.stdout + done.stderr)
+        env = {"DOCKER_HOST": self.engine.host, **more}
+        return run_build_py(self.checkout, *arguments, inside=self.inside, **env)
 
     def inspected(self, name: str) -> Image:
         """What the engine says of an image."""
