@@ -148,10 +148,3 @@ def test_an_engine_that_does_not_say(answers: Path, said: str) -> None:
     assert str(caught.value).startswith(f"the container engine does not answer: {last}")
     assert str(caught.value).count(last) == 1
     assert "Start it" in str(caught.value)
-
-
-def test_an_engine_that_is_not_there(answers: Path) -> None:
-    said = "Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?"
-    answers.write_text(f"{said}\n{said}\n1", encoding="utf-8")
-    with pytest.raises(EngineError, match="the container engine is not running: "):
-        local_images(["a:1", "b:2"])
