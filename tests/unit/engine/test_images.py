@@ -11,7 +11,7 @@ import pytest
 
 from cannery.common.errors import EngineError
 from cannery.engine.builder import Builder
-from cannery.engine.images import LocalImage, export_layout, local_images, pull
+from cannery.engine.images import LocalImage, Refusal, export_layout, local_images, pull
 
 BASE = "registry.test/debian@sha256:" + "ab" * 32
 REPEATED = (
@@ -79,6 +79,25 @@ def test_what_was_received_damaged_is_forgotten(
     refusal = pull(Builder(name="default", local=True), BASE, "arm64")
     assert (docker / "asked").read_text(encoding="utf-8").splitlines() == asked
     assert why in refusal.why if refusal else not why
+
+
+@pytest.mark.parametrize(
+    ("why", "fix"),
+    [
+        ("not found", "Check the reference in matrix.yaml, and the mirrors in cannery.toml."),
+        ("401 Unauthorized", "Log in with an account that may: docker login r.test"),
+        ("429 Too Many Requests", "Wait, log in (docker login r.test), or name a mirror"),
+        ("unexpected commit digest", "Its answer is not this image: ask who runs the registry."),
+        ("no match for platform in manifest", "Name an image that is for this platform, too."),
+        ("x509: unknown authority", "put the CA into /etc/docker/certs.d/r.test."),
+        ("EOF", "Check that the builder can reach r.test."),
+    ],
+)
+def test_what_to_do_about_a_refusal(why: str, fix: str) -> None:
+    refusal = Refusal(reference="r.test/debian:12", platform="linux/arm64", why=why, silent=False)
+    said = f"r.test does not give r.test/debian:12 for linux/arm64: {why}."
+    assert refusal.problem.what == said
+    assert fix in refusal.problem.fix
 
 
 @pytest.mark.parametrize("words", BROKEN)
