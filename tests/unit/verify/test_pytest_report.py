@@ -102,6 +102,6 @@ def test_what_a_run_must_report_depends_on_the_target_and_the_device() -> None:
     assert needed(PROJECT, {"torch"}, DeviceKind.NONE, only=["torch"]) < none
     assert not needed(PROJECT, {"torch"}, DeviceKind.NONE, only=["nnal"])
     # It looks at what torch loads.
-    needs_torch = {each.name for each in listed(PROJECT) if "torch" in each.markers}
+    needs_torch = {name for name, markers in listed(PROJECT).items() if "torch" in markers}
     assert needs_torch
     assert not needs_torch & needed(PROJECT, components(PROJECT)[:0], DeviceKind.NONE)
