@@ -94,7 +94,6 @@ def types(session: nox.Session) -> None:
         "noxfile.py",
         "cannery",
         "bench",
-        "schemas",
         "tests",
         ".ci/summary.py",
         ".ci/compare_with.py",
@@ -361,12 +360,6 @@ def release_check(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Compare this checkout with the usual way to build images, for hours."""
     session.run("python", "-m", "bench", *session.posargs)
-
-
-@nox.session
-def schemas(session: nox.Session) -> None:
-    """Write the JSON schemas of the YAML files again, after a change of a reader or its docs."""
-    session.run("python", "-m", "schemas")
 
 
 @nox.session

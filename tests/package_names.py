@@ -19,8 +19,8 @@ from pathlib import Path
 
 from cannery.common.bases import Base
 from cannery.common.model import Target
-from cannery.common.yaml_reader import Section, read_yaml
-from cannery.matrix.distributions import read_base
+from cannery.common.models import read_yaml
+from cannery.matrix.definitions import DefinitionsShape
 from cannery.matrix.project import Project
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,14 +29,9 @@ ARCHITECTURES = ("arm64", "amd64")
 
 def bases() -> dict[str, Base]:
     """The bases of cannery/data/bases.yaml, by name."""
-
-    def read(top: Section) -> dict[str, Base]:
-        section = top.section("bases")
-        assert section
-        return {name: read_base(name, own) for name, own in section.sections()}
-
     path = ROOT / "cannery" / "data" / "bases.yaml"
-    return read_yaml(path, path.name, read)
+    shapes = read_yaml(DefinitionsShape, path).bases
+    return {name: shape.base(name) for name, shape in shapes.items()}
 
 
 def names_of(base: Base, targets: Iterable[Target]) -> dict[str, str]:

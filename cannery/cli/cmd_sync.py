@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 from cannery.cli.cmd_catalog import write_table
 from cannery.cli.cmd_render import write_images
 from cannery.cli.command import Command
 from cannery.cli.commands import GROUPS, UNLISTED, load
 from cannery.cli.parser import help_of
+from cannery.cli.schemas import schema_files
 from cannery.common import console
-from cannery.common.errors import EngineError, MatrixError, counted, raise_all
+from cannery.common.errors import MatrixError, counted, raise_all
 from cannery.common.files import read_text, write_files
 from cannery.common.option import Declared
-from cannery.common.process import allowed_env
 from cannery.lock.lock_file import check_lock, read_lock
 from cannery.lock.requirements import Requirements
 from cannery.lock.resolve import write_locks
@@ -75,20 +72,13 @@ def run(options: IndexOptions, project: Project) -> None:
 def _write_schemas(project: Project) -> int:
     """Write the schemas again, and return how many have changed; 0 where there are none."""
     folder = project.root / "schemas"
-    if not (folder / "__main__.py").is_file():
+    before = {path: path.read_text(encoding="utf-8") for path in folder.glob("*.schema.json")}
+    if not before:
         return 0
-    before = {path: path.read_bytes() for path in folder.glob("*.schema.json")}
-    done = subprocess.run(
-        [sys.executable, "-m", "schemas"],
-        cwd=project.root,
-        env=allowed_env("schemas"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise EngineError(f"the schemas cannot be made: {done.stderr.strip()}")
-    return sum(path.read_bytes() != before.get(path) for path in folder.glob("*.schema.json"))
+    after = schema_files(project.root)
+    changed = {path: text for path, text in after.items() if before.get(path) != text}
+    write_files(changed)
+    return len(changed)
 
 
 MARKERS = ("<!-- commands -->", "<!-- /commands -->")

@@ -22,6 +22,7 @@ Key = str | int
 Steps = Sequence[Key]
 
 _YAML = "tag:yaml.org,2002:"
+_MAX_DEPTH = 100
 _NOT_TEXT = (f"{_YAML}bool", f"{_YAML}null")
 
 
@@ -68,12 +69,24 @@ def read_text(path: Path, name: str) -> str:
 
 
 class _Loader(yaml.CSafeLoader):
-    """Resolves no tags but those of true, false and nothing."""
+    """Resolves no tags but those of true, false and nothing, and notices deep nesting."""
+
+    _depth = 0
 
     yaml_implicit_resolvers = {  # noqa: RUF012
         first: [each for each in resolvers if each[0] in _NOT_TEXT]
         for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
     }
+
+    def descend_resolver(self, parent: yaml.Node | None, _index: object) -> None:
+        """Called by libyaml's binding, which composes by recursion on the stack of the process."""
+        self._depth += 1
+        if parent and self._depth > _MAX_DEPTH:
+            problem = f"values are nested more than {_MAX_DEPTH} deep"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=parent.start_mark)
+
+    def ascend_resolver(self) -> None:
+        self._depth -= 1
 
 
 class _Named(io.StringIO):
@@ -95,8 +108,6 @@ def load_yaml(text: str, name: str, problems: list[Problem]) -> Map:
         made = node and _plain(node, problems, {})
     except (UnicodeEncodeError, yaml.YAMLError) as error:
         raise MatrixError(_not_yaml(text, name, error)) from error
-    except RecursionError as error:
-        raise MatrixError(f"{name}: values are nested too deeply.") from error
     if not isinstance(made, Map):
         what = f"{name} must be a mapping of keys to values." if node else "the file is empty."
         raise MatrixError([*problems, Problem(what=what, where=end_of("", name))])
@@ -128,6 +139,9 @@ def _plain(node: yaml.Node, problems: list[Problem], known: dict[int, Any]) -> A
                 marks = key.start_mark, value.start_mark
                 made.put(key.value, _plain(value, problems, known), marks)
         return made
+    if node.value.strip() not in ("", node.value):
+        what = f"{node.value!r} begins or ends with a space or a line break."
+        problems.append(_problem(node, what, "Remove it."))
     if node.tag == _NOT_TEXT[0]:
         return node.value.lower() in ("true", "yes", "on")
     if node.tag == _NOT_TEXT[1]:

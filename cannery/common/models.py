@@ -40,6 +40,7 @@ class Model(BaseModel):  # noqa: PLW1641 (pydantic adds __hash__)
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
+        defer_build=True,
         str_strip_whitespace=True,
         str_min_length=1,
     )
@@ -227,12 +228,11 @@ def problems_of(error: ValidationError, kind: Any, data: Map) -> list[Problem]:
     located = [
         (documents.locate(data, each["loc"]), each) for each in error.errors(include_url=False)
     ]
-    paths = [path for (path, _), _ in located]
-    unknown = {
-        (*path[:-1], each["loc"][-1])
-        for (path, _), each in located
-        if each["type"] == "extra_forbidden"
-    }
+    above_others = {path[:end] for (path, _), _ in located for end in range(len(path))}
+    unknown: dict[Steps, list[Key]] = {}
+    for (path, _), each in located:
+        if each["type"] == "extra_forbidden":
+            unknown.setdefault(path[:-1], []).append(path[-1])
     schema: dict[str, Any] = {}
     problems = []
 
@@ -243,7 +243,7 @@ def problems_of(error: ValidationError, kind: Any, data: Map) -> list[Problem]:
     for (path, where), each in located:
         # Of the forms that a value may have, that which fits best has the deepest error.
         in_union = len(path) < len(each["loc"]) and each["type"] != "missing"
-        if in_union and any(other[: len(path)] == path != other for other in paths):
+        if in_union and path in above_others:
             continue
         if each["type"] == "extra_forbidden":
             schema = schema or json_schema(kind)
@@ -255,7 +255,7 @@ def problems_of(error: ValidationError, kind: Any, data: Map) -> list[Problem]:
         elif each["type"] == "missing":
             key = str(each["loc"][-1])
             # A misspelt key is one mistake.
-            others = (str(other[-1]) for other in unknown if other[:-1] == path)
+            others = (str(other) for other in unknown.get(path, ()))
             if not any(did_you_mean(other, [key]).startswith("Did") for other in others):
                 what = f"{_name(path) or where.file} has no {key!r}."
                 problems.append(Problem(what=what, fix="Add it.", where=where))

@@ -15,6 +15,7 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from cannery.common.bases import Address
+from cannery.common.documents import read_text
 from cannery.common.errors import EngineError, MatrixError, Problem
 from cannery.common.http import (
     AGAIN,
@@ -28,7 +29,7 @@ from cannery.common.http import (
     root_cause,
     tls_context,
 )
-from cannery.common.yaml_limits import MAX_BYTES, read_limited
+from cannery.common.outside import MOST
 
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 _UNMET = re.compile(r"bytes \*/([0-9]{1,18})")
@@ -178,11 +179,11 @@ def _judged(response: requests.Response, offset: int) -> Answer:
 def read_page(place: str, ca: Path | None) -> str:
     """The text at ``place``, a path or an address; certificates in ``ca`` are trusted, too."""
     if not place.startswith(("https://", "http://")):
-        return read_limited(Path(place), place)
+        return read_text(Path(place), place)
     fix = "Save the page as a file, and name that instead."
     try:
         with Client(ca).get(Address(url=place)) as answer, _explained(place):
-            read_bounded(answer.response, MAX_BYTES)
+            read_bounded(answer.response, MOST)
     except TransferError as error:
         raise EngineError(Problem(what=f"{place} cannot be read: {error}.", fix=fix)) from error
     try:

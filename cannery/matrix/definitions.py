@@ -1,35 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what targets of matrix.yaml may name: bases, interpreters, CANN releases, applications."""
+"""What targets of matrix.yaml may name: bases, interpreters, CANN, wheels, applications."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TypeVar
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote
 
+from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+
 from cannery.common.bases import Base, File, Python, PythonSource, Source
-from cannery.common.errors import did_you_mean
+from cannery.common.errors import Problem, did_you_mean
 from cannery.common.model import EXTRAS, MACHINE_OF, Application, CannRelease, Layout
+from cannery.common.models import Model, OneOf, Sha256, Unique, matching, raise_mistakes
+from cannery.common.references import read_reference
+from cannery.common.specifiers import normal_name
 from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
-from cannery.common.yaml_reader import Section
-from cannery.matrix.cann_definitions import read_cann_defaults, read_release
-from cannery.matrix.distributions import load_distributions, read_base, wrong_package
-from cannery.matrix.file_definitions import Downloads, read_downloads, read_file
-from cannery.matrix.wheels import (
-    read_environment,
-    read_pairs,
-    read_requirements,
-    read_torch_index,
-    read_vendor_wheel,
-    read_wheel,
+from cannery.matrix.cann_definitions import CannDefaults, ReleaseShape, Version, made_release
+from cannery.matrix.distributions import PackageName, Packages, load_distributions
+from cannery.matrix.file_definitions import (
+    NO_DOWNLOADS,
+    Downloads,
+    FileName,
+    FileShape,
+    Requirements,
+    Url,
+    made_file,
+    named,
 )
 
 _MACHINE = "{machine}"
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_COMPONENT = re.compile(r"[a-z][a-z0-9_]*")
+WHEEL_FILES = (
+    *("apex", "deepspeed_plugins"),
+    *("torch_wheels", "torch_npu_wheels", "triton_ascend_wheels"),
+)
 _OURS = {
     *("os", "base", "python", "driver", "guard", "toolkit", "kernels", "nnal", "torch"),
     *("torch_npu", "apex", "deepspeed", "deepspeed_plugin"),
@@ -37,262 +43,390 @@ _OURS = {
 }
 """Components of every image, whose names no application can have."""
 
-_PACKAGE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_PATH = re.compile(r"[A-Za-z0-9._/+@-]+")
-_PATTERN = re.compile(r"(?!/)[A-Za-z0-9._/+*?\[\]-]+")
+
+def _component(text: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", text):
+        raise ValueError(f"{text!r} cannot be a component. Use a-z, 0-9 and '_'.")
+    if text in _OURS:
+        raise ValueError(f"{text!r} is the name of another component. Choose another name.")
+    return text
+
+
+def _image(text: str) -> str:
+    reference = read_reference(text)
+    if not (reference and reference.tag):
+        fix = "Write it as name:tag@sha256:digest, or as name:tag while its digest is not known."
+        raise ValueError(f"{text!r} is not an image with a tag. {fix}")
+    return text
+
+
+def _wheel_name(text: str) -> str:
+    try:
+        text.format(tag="", abi="", machine="")
+    except (KeyError, IndexError, ValueError, AttributeError, TypeError):
+        raise ValueError("only {tag}, {abi} and {machine} can be filled in.") from None
+    return text
+
+
+def _port(text: str) -> str:
+    if not re.fullmatch(r"[0-9]{1,5}", text) or not 0 < int(text) < 1 << 16:
+        raise ValueError(f"{text!r} is not a port.")
+    return text
+
+
+def _in_file(pattern: str, place: str) -> AfterValidator:
+    """Marks a text that goes into a generated file without quotes."""
+    return matching(pattern, f"{{text!r}} cannot be in {place!r}: only {pattern} can.")
+
+
+Component = Annotated[str, AfterValidator(_component)]
+Local = Annotated[
+    str,
+    matching(
+        r"[a-z0-9]+(\.[a-z0-9]+)*",
+        "{text!r} is not a local version. Write it as in empty, for 0.7.3+empty.",
+    ),
+]
+Environment = dict[
+    Annotated[str, _in_file(r"[A-Za-z_][A-Za-z0-9_]*", "environment")],
+    Annotated[str, _in_file(r"[^\s\"'\\$]+", "environment")],
+]
+_Path = Annotated[str, _in_file(r"[A-Za-z0-9._/+@-]+", "volumes")]
+_NAME = "the name of a package; write it as my-package"
+
+
+class BaseShape(Model):
+    """A base image. ``packages`` replaces entries of its distribution's."""
+
+    image: Annotated[str, AfterValidator(_image)]
+    suite: str
+    glibc: Annotated[
+        str,
+        matching(r"[0-9]+\.[0-9]+", "{text!r} is not a version of glibc. Write it as in 2.36."),
+    ]
+    distribution: Annotated[str, OneOf(load_distributions())] = "debian"
+    packages: Packages = Field(default={})
+
+    def base(self, name: str) -> Base:
+        distribution = load_distributions()[self.distribution]
+        distribution = replace(distribution, packages={**distribution.packages, **self.packages})
+        return Base(
+            name=name,
+            image=self.image,
+            suite=self.suite,
+            glibc=self.glibc,
+            distribution=distribution,
+        )
+
+
+class Archive(FileShape):
+    """The archive of an interpreter; ``{machine}`` in its name stands for each machine."""
+
+    hashes: dict[Annotated[str, OneOf(MACHINE_OF.values())], Sha256] = Field(default={})
+
+    @model_validator(mode="after")
+    def _is_one_or_two(self) -> Self:
+        if _MACHINE in self.file and self.sha256:
+            what = "one sha256 cannot be that of the archives for two machines."
+            fix = "Write hashes: {aarch64: ..., x86_64: ...}."
+            raise_mistakes([(("sha256",), what, fix)])
+        if self.hashes and _MACHINE not in self.file:
+            fix = "Write {machine} into its name."
+            raise_mistakes([(("hashes",), f"{self.file!r} is one file.", fix)])
+        return self
+
+    def files(self, downloads: Downloads) -> dict[str, File]:
+        """Machine to archive."""
+        file = made_file(self.file, self.origin, self.download, downloads, self)
+        if _MACHINE not in self.file:
+            return dict.fromkeys(MACHINE_OF.values(), file)
+        return {
+            machine: replace(
+                file,
+                name=file.name.replace(_MACHINE, machine),
+                sha256=self.hashes.get(machine, ""),
+                addresses=tuple(
+                    replace(each, url=each.url.replace(quote(_MACHINE), machine))
+                    for each in file.addresses
+                ),
+            )
+            for machine in MACHINE_OF.values()
+        }
+
+
+class PythonShape(Model):
+    """An interpreter: that of a base, or an archive."""
+
+    version: Annotated[
+        str, matching(r"3\.[0-9]+\.[0-9]+", "{text!r} has no patch level. Write it as in 3.9.2.")
+    ]
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {
+                    "properties": {"source": {"const": "standalone"}, "base": False},
+                    "required": ["archive"],
+                },
+                {
+                    "properties": {"source": {"enum": ["base", "debian"]}, "archive": False},
+                    "required": ["base"],
+                },
+            ]
+        }
+    )
+    # debian is the name of the time when every base was Debian.
+    source: Literal["base", "standalone", "debian"]
+    base: Annotated[str, named("bases", "base")] = ""
+    archive: Archive | None = None
+
+    @model_validator(mode="after")
+    def _has_either(self) -> Self:
+        keys = ("archive", "base") if self.source == "standalone" else ("base", "archive")
+        if not getattr(self, keys[0]):
+            raise_mistakes(
+                [((), f"a python of source {self.source} has no {keys[0]!r}.", "Add it.")]
+            )
+        if getattr(self, keys[1]):
+            what = f"a python of source {self.source} has no {keys[1]}."
+            raise_mistakes([((keys[1],), what, "Remove it.")])
+        return self
+
+
+class WheelFile(Model):
+    """A wheel that is a file; its name may have the tags of an interpreter in braces."""
+
+    file: Annotated[FileName, AfterValidator(_wheel_name)]
+    origin: str
+    requirements: Requirements = ()
+
+
+class WheelFromSdist(Model):
+    """A wheel that is built from an sdist of a package index."""
+
+    sdist: Annotated[
+        str,
+        matching(
+            r"[A-Za-z0-9._-]+==[A-Za-z0-9.!]+",
+            "{text!r} is not one version of a package. Write it as in vllm==0.7.3.",
+        ),
+    ]
+    local: Local = ""
+    build_requirements: Requirements = ()
+    environment: Environment = Field(default={})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_no_file(cls, data: Any) -> Any:
+        what = "it is of a wheel that is a file, and 'sdist' of one that is built."
+        both = [key for key in ("file", "origin") if isinstance(data, dict) and key in data]
+        raise_mistakes(((key,), what, "Remove one of them.") for key in both)
+        return data
+
+
+def _kind_of_wheel(data: Any) -> str:
+    return "built wheel" if isinstance(data, dict) and "sdist" in data else "wheel file"
+
+
+Wheel = Annotated[
+    Annotated[WheelFile, Tag("wheel file")] | Annotated[WheelFromSdist, Tag("built wheel")],
+    Discriminator(_kind_of_wheel),
+]
+
+
+class TorchIndexShape(Model):
+    """A package index with builds of torch for another device."""
+
+    url: Url
+    local: Local
+
+
+class SourceShape(FileShape):
+    """A source archive of an application."""
+
+    folder: Component
+
+
+class ApplicationShape(Model):
+    """What people run on an environment."""
+
+    component: Component
+    version: str
+    title: str = ""
+    requirements: Requirements = ()
+    overrides: Requirements = ()
+    sdists: Unique[
+        Annotated[str, matching(r"[a-z0-9]+(-[a-z0-9]+)*", f"{{text!r}} is not {_NAME}.")]
+    ] = ()
+    wheels: dict[Component, Wheel] = Field(default={})
+    packages: Unique[PackageName] = ()
+    environment: Environment = Field(default={})
+    ports: Unique[Annotated[str, AfterValidator(_port)]] = ()
+    volumes: dict[_Path, _Path] = Field(default={})
+    sources: tuple[SourceShape, ...] = ()
+
+    @model_validator(mode="after")
+    def _has_a_folder_for_each_source(self) -> Self:
+        folders = [source.folder for source in self.sources]
+        raise_mistakes(
+            (("sources", number, "folder"), f"{name!r} is the folder of another source.", "")
+            for number, name in enumerate(folders)
+            if name in folders[:number]
+        )
+        return self
+
+
+class DefinitionsShape(Model):
+    """The part of matrix.yaml that the files of cannery/data can have, too."""
+
+    bases: dict[str, BaseShape] = Field(default={})
+    pythons: dict[str, PythonShape] = Field(default={})
+    downloads: Downloads = NO_DOWNLOADS
+    cann_layouts: dict[Layout, CannDefaults] = Field(default={})
+    cann: dict[Version, ReleaseShape] = Field(default={})
+    apex: dict[str, WheelFile] = Field(default={})
+    deepspeed_plugins: dict[str, WheelFile] = Field(default={})
+    torch_wheels: dict[str, WheelFile] = Field(default={})
+    torch_npu_wheels: dict[str, WheelFile] = Field(default={})
+    triton_ascend_wheels: dict[str, WheelFile] = Field(default={})
+    deepspeed_wheels: dict[str, Wheel] = Field(default={})
+    torch_indexes: dict[str, TorchIndexShape] = Field(default={})
+    applications: dict[str, ApplicationShape] = Field(default={})
+    leave_out: dict[
+        str,
+        Unique[
+            Annotated[
+                str,
+                matching(
+                    r"(?!/)[A-Za-z0-9._/+*?\[\]-]+",
+                    "{text!r} is not a pattern of paths; write it as */numpy/tests.",
+                ),
+            ]
+        ],
+    ] = Field(default={})
 
 
 @dataclass(kw_only=True)
 class Definitions:
-    """What the targets of the file may name."""
+    """What the targets of the file may name.
 
-    build_base: Base | None = None
-    downloads: Downloads = field(default_factory=Downloads)
-    bases: dict[str, Base] = field(default_factory=dict)
+    ``python_bases`` maps the interpreters of bases to these. ``wheels`` has those that are files,
+    by their section and version.
+    """
+
+    bases: Mapping[str, Base]
     pythons: dict[str, Python] = field(default_factory=dict)
     python_bases: dict[str, str] = field(default_factory=dict)
-    cann: dict[str, CannRelease] = field(default_factory=dict)
-    apex: dict[str, VendorWheel] = field(default_factory=dict)
-    plugins: dict[str, VendorWheel] = field(default_factory=dict)
-    torch_wheels: dict[str, VendorWheel] = field(default_factory=dict)
-    torch_npu_wheels: dict[str, VendorWheel] = field(default_factory=dict)
-    triton_ascend_wheels: dict[str, VendorWheel] = field(default_factory=dict)
-    deepspeed_wheels: dict[str, VendorWheel | BuiltWheel] = field(default_factory=dict)
-    torch_indexes: dict[str, TorchIndex] = field(default_factory=dict)
+    cann: Mapping[str, CannRelease]
+    wheels: Mapping[str, Mapping[str, VendorWheel]]
+    deepspeed_wheels: Mapping[str, VendorWheel | BuiltWheel]
+    torch_indexes: Mapping[str, TorchIndex]
     applications: dict[str, Application] = field(default_factory=dict)
-    leave_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _faulty: set[int] = field(default_factory=set)
+    leave_out: Mapping[str, tuple[str, ...]]
 
-    def read(self, section: Section, parse: Callable[[], T]) -> T:
-        """What ``parse`` makes of ``section``; a mistake in it is remembered."""
-        made = parse()
-        if section.is_faulty:
-            self.add_faulty(made)
-        return made
-
-    def add_faulty(self, definition: object) -> None:
-        """Remember that there was a mistake in ``definition``."""
-        self._faulty.add(id(definition))
+    @property
+    def sections(self) -> dict[str, Mapping[str, object]]:
+        """The definitions by their section and name."""
+        return {**vars(self), **self.wheels}
 
     def pythons_for(self, base: Base, python: Python) -> str:
         """Which interpreters ``base`` can have in place of ``python``, as advice."""
-        own = [name for name, each in self.python_bases.items() if each == base.name]
+        bundled = [name for name, each in self.python_bases.items() if each == base.name]
         same = [
             each.name
             for each in self.pythons.values()
             if each.minor == python.minor and each.name not in self.python_bases
         ]
-        if same or own:
-            return f"It can have {' or '.join((*same, *own))}."
+        if same or bundled:
+            return f"It can have {' or '.join((*same, *bundled))}."
         return f"Declare an archive of Python {python.minor} with 'source: standalone'."
 
-    def is_faulty(self, definition: object) -> bool:
-        """Whether there was a mistake in ``definition``, so that nothing else is known of it."""
-        return id(definition) in self._faulty
 
-
-T = TypeVar("T")
-
-
-def read_definitions(top: Section) -> Definitions:
-    """Everything that the targets of ``top`` may name; mistakes become problems."""
-    definitions = Definitions()
-    read = definitions.read
-    bases = dict(_named(top, "bases", required=False))
-    for name, each in bases.items():
-        definitions.bases[name] = read(each, partial(read_base, name, each))
-    definitions.build_base = top.choose("build_base", definitions.bases, "base")
-    definitions.downloads = read_downloads(top)
-    for name, each in _named(top, "pythons", required=False):
-        definitions.pythons[name] = read(each, partial(_python, name, each, definitions))
-    _read_cann(top, definitions)
-    for key, wheels in (
-        ("apex", definitions.apex),
-        ("deepspeed_plugins", definitions.plugins),
-        ("torch_wheels", definitions.torch_wheels),
-        ("torch_npu_wheels", definitions.torch_npu_wheels),
-        ("triton_ascend_wheels", definitions.triton_ascend_wheels),
-    ):
-        for name, each in _named(top, key, required=False):
-            wheels[name] = read(each, partial(read_vendor_wheel, name, each))
-    for name, each in _named(top, "deepspeed_wheels", required=False):
-        wheel = partial(read_wheel, "deepspeed", name, each, sdist_version=name)
-        definitions.deepspeed_wheels[name] = read(each, wheel)
-    for name, each in _named(top, "applications", required=False):
-        made = partial(_application, name, each, definitions.downloads)
-        definitions.applications[name] = read(each, made)
-    for name, each in _named(top, "torch_indexes", required=False):
-        index = definitions.read(each, partial(read_torch_index, name, each))
-        definitions.torch_indexes[name] = index
-    if section := top.section("leave_out", required=False):
-        must_be = _must_be(_PATTERN, "a pattern of paths; write it as */numpy/tests")
-        definitions.leave_out = {name: section.texts(name, must_be) for name in section.names()}
-    _check_packages(bases, definitions)
+def made_definitions(shape: DefinitionsShape, problems: list[Problem]) -> Definitions:
+    """Everything that targets may name; mistakes become problems."""
+    downloads = shape.downloads
+    definitions = Definitions(
+        bases={name: each.base(name) for name, each in shape.bases.items()},
+        cann={
+            version: made_release(version, each, shape.cann_layouts, downloads, problems)
+            for version, each in shape.cann.items()
+        },
+        wheels={
+            key: {
+                version: VendorWheel(version=version, **dict(each))
+                for version, each in getattr(shape, key).items()
+            }
+            for key in WHEEL_FILES
+        },
+        deepspeed_wheels={
+            version: _wheel("deepspeed", version, each, version, problems)
+            for version, each in shape.deepspeed_wheels.items()
+        },
+        torch_indexes={
+            name: TorchIndex(name=name, **dict(each)) for name, each in shape.torch_indexes.items()
+        },
+        leave_out=shape.leave_out,
+    )
+    for name, python in shape.pythons.items():
+        definitions.pythons[name] = Python(
+            name=name,
+            version=python.version,
+            source=PythonSource.STANDALONE if python.archive else PythonSource.BASE,
+            archives=python.archive.files(downloads) if python.archive else {},
+        )
+        if python.base:
+            definitions.python_bases[name] = python.base
+    for name, app in shape.applications.items():
+        fields = dict(app)
+        fields["wheels"] = {
+            component: _wheel(
+                # The other packages of an application have versions of their own.
+                *(component, app.version, each),
+                *(app.version if component == app.component else "", problems),
+            )
+            for component, each in app.wheels.items()
+        }
+        fields["sources"] = tuple(
+            Source(
+                folder=each.folder,
+                file=made_file(each.file, each.origin, each.download, downloads, each),
+            )
+            for each in app.sources
+        )
+        definitions.applications[name] = Application(name=name, **fields)
+    asked = {each for app in shape.applications.values() for each in app.packages}
+    for base in shape.bases.values():
+        known = {*load_distributions()[base.distribution].packages, *asked}
+        for name in base.packages.keys() - known:
+            what, where = f"nothing asks for {name!r}.", base.place("packages", name)
+            problems.append(Problem(what=what, fix=did_you_mean(name, known), where=where))
     return definitions
 
 
-def _check_packages(bases: Mapping[str, Section], definitions: Definitions) -> None:
-    """Refuse names of packages that a base has for something that nothing asks for."""
-    wanted = {each for app in definitions.applications.values() for each in app.packages}
-    for name, section in bases.items():
-        if not (packages := section.section("packages", required=False)):
-            continue
-        known = {*load_distributions()[definitions.bases[name].distribution.name].packages, *wanted}
-        for each in packages.names():
-            if each not in known:
-                packages.wrong(each, f"nothing asks for {each!r}.", did_you_mean(each, known))
-
-
-def _named(top: Section, key: str, *, required: bool = True) -> Iterable[tuple[str, Section]]:
-    """The sections of the mapping under ``key``, by their names."""
-    section = top.section(key, required=required)
-    return section.sections() if section else ()
-
-
-def _python(name: str, section: Section, definitions: Definitions) -> Python:
-    version = section.text("version")
-    if version and not re.fullmatch(r"3\.[0-9]+\.[0-9]+", version):
-        section.wrong("version", f"{version!r} has no patch level.", "Write it as in 3.9.2.")
-    kinds = {str(kind): kind for kind in PythonSource}
-    # The name of the time when every base was Debian.
-    kinds["debian"] = PythonSource.BASE
-    source = section.choose("source", kinds, "kind of source")
-    archives: dict[str, File] = {}
-    if source is PythonSource.STANDALONE:
-        archives = _archives(section, definitions.downloads)
-    elif source is None:
-        # Which of the two keys belongs here is not known.
-        section.take("archive", required=False)
-        section.take("base", required=False)
-    elif base := section.choose("base", definitions.bases, "base"):
-        definitions.python_bases[name] = base.name
-    section.done()
-    return Python(name=name, version=version, source=source or PythonSource.BASE, archives=archives)
-
-
-def _archives(section: Section, downloads: Downloads) -> dict[str, File]:
-    """Machine to the archive under ``archive``; ``{machine}`` in its name stands for each."""
-    inner = section.section("archive")
-    if inner is None:
-        return {}
-    below = inner.section("hashes", required=False)
-    hashes = _hashes(below) if below else {}
-    file = read_file(inner, downloads)
-    if _MACHINE in file.name and file.sha256:
-        what = "one sha256 cannot be that of the archives for two machines."
-        inner.wrong("sha256", what, "Write hashes: {aarch64: ..., x86_64: ...}.")
-    elif below and _MACHINE not in file.name:
-        inner.wrong("hashes", f"{file.name!r} is one file.", "Write {machine} into its name.")
-    return {machine: _archive(file, machine, hashes) for machine in MACHINE_OF.values()}
-
-
-def _hashes(section: Section) -> dict[str, str]:
-    """Machine to sha256."""
-    found = section.all_texts()
-    for machine, text in found.items():
-        if machine not in MACHINE_OF.values():
-            hint = did_you_mean(machine, MACHINE_OF.values())
-            section.wrong(machine, f"there is no machine {machine!r}.", hint)
-        elif text and not _SHA256.fullmatch(text):
-            section.wrong(machine, "a sha256 has 64 digits, 0 to 9 and a to f.")
-    return found
-
-
-def _archive(file: File, machine: str, hashes: Mapping[str, str]) -> File:
-    if _MACHINE not in file.name:
-        return file
-    place = quote(_MACHINE)
-    return replace(
-        file,
-        name=file.name.replace(_MACHINE, machine),
-        sha256=hashes.get(machine, ""),
-        addresses=tuple(
-            replace(each, url=each.url.replace(place, machine)) for each in file.addresses
-        ),
+def _wheel(
+    component: str,
+    version: str,
+    shape: WheelFile | WheelFromSdist,
+    sdist_version: str,
+    problems: list[Problem],
+) -> VendorWheel | BuiltWheel:
+    """The wheel of ``component``; an sdist must have ``sdist_version``, if that is not empty."""
+    if isinstance(shape, WheelFile):
+        return VendorWheel(version=version, **dict(shape))
+    name, _, built = shape.sdist.partition("==")
+    package = normal_name(name)
+    what = fix = ""
+    if package != normal_name(component.replace("_", "-")):
+        what = f"the wheel of {component} cannot be built from the sdist of {package}."
+        fix = "A component has the name of its package."
+    elif sdist_version and built != sdist_version:
+        what = f"the sdist is of version {built}, and {sdist_version} is declared."
+        fix = f"Write it as in {package}=={sdist_version}."
+    if what:
+        problems.append(Problem(what=what, fix=fix, where=shape.place("sdist")))
+    return BuiltWheel(
+        package=package,
+        version=built,
+        local=shape.local,
+        requirements=shape.build_requirements,
+        environment=shape.environment,
     )
-
-
-def _read_cann(top: Section, definitions: Definitions) -> None:
-    downloads, defaults = definitions.downloads, {}
-    if section := top.section("cann_layouts", required=False):
-        for layout in Layout:
-            if inner := section.section(str(layout), required=False):
-                parse = partial(read_cann_defaults, inner, downloads)
-                defaults[layout] = definitions.read(inner, parse)
-        section.done()
-    for name, each in _named(top, "cann", required=False):
-        parse_release = partial(read_release, name, each, downloads, defaults)
-        release = definitions.cann[name] = definitions.read(each, parse_release)
-        if release.layout in defaults and definitions.is_faulty(defaults[release.layout]):
-            definitions.add_faulty(release)
-
-
-def _application(name: str, section: Section, downloads: Downloads) -> Application:
-    component = section.text("component")
-    _check_component(section, "component", component)
-    version = section.text("version")
-    application = Application(
-        name=name,
-        component=component,
-        version=version,
-        title=section.text("title", required=False),
-        requirements=read_requirements(section),
-        overrides=read_requirements(section, "overrides"),
-        sdists=section.texts(
-            "sdists", _must_be(_PACKAGE, "the name of a package; write it as my-package")
-        ),
-        wheels=_wheels(section, component, version),
-        packages=section.texts("packages", wrong_package),
-        environment=read_environment(section),
-        ports=section.texts("ports", _wrong_port),
-        volumes=read_pairs(section, "volumes", _PATH, _PATH),
-        sources=_sources(section, downloads),
-    )
-    section.done()
-    return application
-
-
-def _wheels(
-    section: Section, application: str, version: str
-) -> dict[str, VendorWheel | BuiltWheel]:
-    inner = section.section("wheels", required=False)
-    found: dict[str, VendorWheel | BuiltWheel] = {}
-    for name, each in inner.sections() if inner else ():
-        assert inner
-        _check_component(inner, name, name)
-        # The other packages of an application have versions of their own.
-        own = version if name == application else ""
-        found[name] = read_wheel(name, version, each, sdist_version=own)
-    return found
-
-
-def _check_component(section: Section, key: str, name: str) -> None:
-    if name and not _COMPONENT.fullmatch(name):
-        section.wrong(key, f"{name!r} cannot be a component.", "Use a-z, 0-9 and '_'.")
-    elif name in _OURS:
-        section.wrong(key, f"{name!r} is the name of another component.", "Choose another name.")
-
-
-def _must_be(form: re.Pattern[str], noun: str) -> Callable[[str], str]:
-    return lambda text: "" if form.fullmatch(text) else f"{text!r} is not {noun}."
-
-
-def _wrong_port(text: str) -> str:
-    fits = re.fullmatch(r"[0-9]{1,5}", text) and 0 < int(text) < 1 << 16
-    return "" if fits else f"{text!r} is not a port."
-
-
-def _sources(section: Section, downloads: Downloads) -> tuple[Source, ...]:
-    found: dict[str, Source] = {}
-    for each in section.mappings("sources"):
-        source = _source(each, downloads)
-        if source.folder in found:
-            each.wrong("folder", f"{source.folder!r} is also the folder of another source.")
-        found[source.folder] = source
-    return tuple(found.values())
-
-
-def _source(section: Section, downloads: Downloads) -> Source:
-    folder = section.text("folder")
-    _check_component(section, "folder", folder)
-    return Source(folder=folder, file=read_file(section, downloads))

@@ -13,170 +13,198 @@ from __future__ import annotations
 import itertools
 import math
 import string
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Annotated, Any, Self, TypeVar
 
 import yaml
+from pydantic import AfterValidator, Field, ValidationError, WithJsonSchema, model_validator
 
-from cannery.common.errors import did_you_mean
-from cannery.common.yaml_reader import Problems, Section
+from cannery.common.documents import Items, Key, Map
+from cannery.common.errors import MatrixError, Problem, did_you_mean
+from cannery.common.models import Model, raise_mistakes
 
 MAX_TARGETS = 10_000
 """How many targets one file may have."""
 
 MERGES = ("replace", "append", "prepend")
 
-_Axes = dict[str, dict[str, Section]]
-"""Axis to the name of each of its values and what is below it."""
+_Mistake = tuple[tuple[Key, ...], str, str]
+_Declared = tuple[str, Any, tuple[yaml.Mark, yaml.Mark]]
+"""Id, mapping and marks of a target."""
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Expanded:
-    """What families define. ``targets`` has the id and the mapping of each target.
+def _part(value: Any) -> Any:
+    if not isinstance(value, Map):
+        raise ValueError("this must be a mapping of keys to values.")  # noqa: TRY004
+    return value
 
-    ``unused`` are the values of axes that no target has, each as in "training.python.py38".
+
+Part = Annotated[Any, AfterValidator(_part), WithJsonSchema({"type": "object"})]
+"""Some keys of a target."""
+
+_Filled = Annotated[dict[K, V], Field(min_length=1)]
+Combination = dict[str, str]
+"""Axis to the name of one of its values."""
+
+
+class Family(Model):
+    """Targets that are written once. ``axes`` maps an axis to its named values."""
+
+    id: str
+    axes: _Filled[str, _Filled[str, Part]]
+    common: Part = None
+    exclude: tuple[Combination, ...] = ()
+    include: tuple[Combination, ...] = ()
+    overrides: dict[str, Part] = Field(default={})
+
+    @model_validator(mode="after")
+    def _of_its_axes(self) -> Self:
+        raise_mistakes([*self._mistakes()])
+        return self
+
+    def _mistakes(self) -> Iterator[_Mistake]:
+        if (unknown := self._unknown_field()) is not None:
+            yield ("id",), f"{unknown!r} is not an axis.", did_you_mean(unknown, self.axes)
+        for key, combinations in (("exclude", self.exclude), ("include", self.include)):
+            for number, combination in enumerate(combinations):
+                for axis, name in combination.items():
+                    if axis not in self.axes:
+                        yield (key, number, axis), "unknown axis.", did_you_mean(axis, self.axes)
+                    elif name not in self.axes[axis]:
+                        hint = did_you_mean(name, self.axes[axis])
+                        yield (key, number, axis), f"{axis} has no {name!r}.", hint
+                missing = self.axes.keys() - combination.keys()
+                if missing and (key == "include" or not combination):
+                    yield (key, number), f"it names no value of {min(missing)}.", "Add it."
+                if combination in combinations[:number]:
+                    yield (key, number), "this combination is there twice.", "Remove one of them."
+
+    def _unknown_field(self) -> str | None:
+        """The first thing in braces in the id that is not the name of an axis and nothing else."""
+        try:
+            for _, name, form, conversion in string.Formatter().parse(self.id):
+                if name is not None and (name not in self.axes or form or conversion):
+                    ends = ("!", conversion), (":", form)
+                    return name + "".join(mark + end for mark, end in ends if end)
+        except ValueError:
+            return self.id
+        return None
+
+    def combinations(self) -> list[Combination]:
+        """Every one that none of ``exclude`` covers, then those of ``include``."""
+        products = itertools.product(*self.axes.values())
+        every = (dict(zip(self.axes, names, strict=True)) for names in products)
+        kept = [each for each in every if not any(e.items() <= each.items() for e in self.exclude)]
+        added = [{axis: each[axis] for axis in self.axes} for each in self.include]
+        return [*{tuple(each.values()): each for each in (*kept, *added)}.values()]
+
+
+def expand(top: Map, problems: list[Problem]) -> list[str]:
+    """Put the targets of the families of ``top`` before its other ones; mistakes become problems.
+
+    A family that is no Family is left out.
+
+    Returns:
+        the values of axes that no target has, each as in "training.python.py38".
+
+    Raises:
+        MatrixError: there are too many targets.
     """
+    families, others = top.get("families"), top.get("targets", Map(top.mark))
+    declared: list[_Declared] = []
+    unused: list[str] = []
+    for name, data in families.items() if isinstance(families, Map) else ():
+        with suppress(ValidationError):
+            family = Family.model_validate(data)
+            unused += _expand(name, family, data, declared, problems)
+    if not isinstance(others, Map):
+        return unused
+    declared += ((name, value, others.marks[name]) for name, value in others.items())
+    targets = Map(others.mark)
+    if len(declared) > MAX_TARGETS:
+        what = f"there are {len(declared):,} targets, and a file may have {MAX_TARGETS:,}."
+        fix = "Divide the file or remove targets."
+        raise MatrixError([*problems, Problem(what=what, fix=fix, where=others.place())])
+    for name, value, marks in declared:
+        if name in targets:
+            what = f"target {name!r} is declared already, in line {targets.place(name).line}."
+            where = Map(marks[1]).place()
+            problems.append(Problem(what=what, fix="Rename one of them.", where=where))
+        else:
+            targets.put(name, value, marks)
+    if "families" in top:
+        top.put("targets", targets, (others.mark, others.mark))
+    return unused
 
-    targets: list[tuple[str, Section]] = field(default_factory=list)
-    unused: list[str] = field(default_factory=list)
 
+def _expand(
+    name: str, family: Family, data: Map, declared: list[_Declared], problems: list[Problem]
+) -> Iterable[str]:
+    """Add the targets of ``family``, which was read from ``data``, to ``declared``."""
 
-def expand_families(families: Section) -> Expanded:
-    """The targets, family by family; mistakes become problems."""
-    expanded = Expanded()
-    for name, family in families.sections():
-        _expand(name, family, expanded)
-    return expanded
+    def wrong(what: str, fix: str, *path: Key) -> None:
+        problems.append(Problem(what=what, fix=fix, where=data.place(*path)))
 
-
-def _expand(name: str, family: Section, expanded: Expanded) -> None:
-    """Add the targets of ``family`` to ``expanded``."""
-    room = MAX_TARGETS - len(expanded.targets)
-    before = family.problems.count
-    axes = _axes(family)
-    rule = family.text("id")
-    if axes and (unknown := _unknown_field(rule, axes)) is not None:
-        family.wrong("id", f"{unknown!r} is not an axis of {name}.", did_you_mean(unknown, axes))
-    common = family.section("common", required=False)
-    excluded = _combinations(family, "exclude", axes)
-    included = _combinations(family, "include", axes)
-    section = family.section("overrides", required=False)
-    overrides = dict(section.sections()) if section else {}
-    family.done()
-    count = math.prod(len(values) for values in axes.values()) + len(included)
-    if count > room:
+    count = math.prod(len(values) for values in family.axes.values()) + len(family.include)
+    if count > MAX_TARGETS - len(declared):
         what = f"{name} has {count:,} combinations, and a file may have {MAX_TARGETS:,} targets."
-        family.wrong("axes", what, "Use fewer axes or values.")
-    if family.problems.count > before or not axes:
-        # Which targets are meant, and what they have in common, is not known.
-        return
-    targets: dict[str, Section] = {}
-    unused = {f"{name}.{axis}.{value}": None for axis, values in axes.items() for value in values}
-    for combination in _kept(axes, excluded, included):
-        # Not rule.format(), which takes a name apart at its dots and has its own use for numbers.
-        fields = string.Formatter().parse(rule)
+        wrong(what, "Use fewer axes or values.", "axes")
+        return ()
+    targets: dict[str, Map] = {}
+    unused = {f"{name}.{axis}.{each}": None for axis in family.axes for each in family.axes[axis]}
+    for combination in family.combinations():
+        # Not id.format(), which takes a name apart at its dots and has its own use for numbers.
+        fields = string.Formatter().parse(family.id)
         target = "".join(
             text + ("" if axis is None else combination[axis]) for text, axis, *_ in fields
         )
-        parts = [(common, f"common of {name}")] if common else []
-        for axis, value in combination.items():
-            parts.append((axes[axis][value], f"{axis} {value}"))
-            unused.pop(f"{name}.{axis}.{value}", None)
-        if override := overrides.pop(target, None):
-            parts.append((override, f"overrides of {target}"))
+        parts = [(family.common, f"common of {name}")] if family.common else []
+        for axis, each in combination.items():
+            parts.append((family.axes[axis][each], f"{axis} {each}"))
+            unused.pop(f"{name}.{axis}.{each}", None)
+        if target in family.overrides:
+            parts.append((family.overrides[target], f"overrides of {target}"))
         if target in targets:
-            what = f"two combinations have the id {target!r}."
-            family.wrong("id", what, "Use every axis in the id.")
-        merged = _merged(parts, family.node, family.problems)
-        targets[target] = Section(merged, f"{name}.{target}", family.problems)
+            wrong(f"two combinations have the id {target!r}.", "Use every axis in the id.", "id")
+        targets[target] = _merged(parts, data.mark, problems)
     if not targets:
-        family.wrong("exclude", f"all targets of {name} are excluded.", "Exclude fewer.")
-    for target, override in overrides.items():
+        wrong(f"all targets of {name} are excluded.", "Exclude fewer.", "exclude")
+    for target in family.overrides.keys() - targets.keys():
         hint = did_you_mean(target, targets)
-        family.problems.add(override.node, f"{name} has no target {target!r}.", hint)
-    expanded.targets.extend(targets.items())
-    expanded.unused.extend(unused)
+        wrong(f"{name} has no target {target!r}.", hint, "overrides", target)
+    declared += ((target, merged, (data.mark, data.mark)) for target, merged in targets.items())
+    return unused
 
 
-def _merged(
-    parts: Iterable[tuple[Section, str]], at: yaml.Node, problems: Problems
-) -> yaml.MappingNode:
+def _merged(parts: Iterable[tuple[Map, str]], mark: yaml.Mark, problems: list[Problem]) -> Map:
     """The mapping of a target, from all that it has, each with whose it is."""
-    values: dict[str, tuple[yaml.Node, yaml.Node, str]] = {}
+    merged, owners = Map(mark), dict[str, str]()
     for part, owner in parts:
-        for key, value in part.nodes():
-            name, how, new = str(key.value), "", value
-            if isinstance(value, yaml.MappingNode) and len(value.value) == 1:
-                [(first, inner)] = value.value
-                if first.value in MERGES:
-                    how, new = first.value, inner
-            _, old, whose = values.get(name, (key, None, ""))
-            if old is None or how == "replace":
-                values[name] = (key, new, owner)
-            elif how and isinstance(old, yaml.SequenceNode) and isinstance(new, yaml.SequenceNode):
-                items = old.value + new.value if how == "append" else new.value + old.value
-                joined = yaml.SequenceNode(new.tag, items, new.start_mark, new.end_mark)
-                values[name] = (key, joined, owner)
+        for key, value in part.items():
+            how, new, marks = "", value, part.marks[key]
+            if isinstance(value, Map) and len(value) == 1 and {*value} <= {*MERGES}:
+                [(how, new)] = value.items()
+                marks = marks[0], value.marks[how][1]
+            old = merged.get(key)
+            if key not in merged or how == "replace":
+                merged.put(key, new, marks)
+                owners[key] = owner
+            elif how and isinstance(old, Items) and isinstance(new, Items):
+                joined = Items(new.mark)
+                for items in (old, new) if how == "append" else (new, old):
+                    joined += items
+                    joined.marks += items.marks
+                merged.put(key, joined, marks)
+                owners[key] = owner
             elif how:
-                problems.add(value, f"{how} needs a list, and {name!r} of {whose} is not one.")
+                what = f"{how} needs a list, and {key!r} of {owners[key]} is not one."
+                problems.append(Problem(what=what, where=part.place(key)))
             else:
-                what = f"{name!r} is in {owner}, and already in {whose}."
-                problems.add(key, what, f"To use this one, write {name}: {{replace: ...}}.")
-    pairs = [(key, value) for key, value, _ in values.values()]
-    return yaml.MappingNode("tag:yaml.org,2002:map", pairs, at.start_mark, at.end_mark)
-
-
-def _axes(family: Section) -> _Axes:
-    section = family.section("axes")
-    if section is None:
-        return {}
-    axes = {axis: dict(values.sections()) for axis, values in section.sections()}
-    for axis, values in axes.items():
-        if not values:
-            section.wrong(axis, f"axis {axis} has no values.")
-    if not axes:
-        family.wrong("axes", "a family needs at least one axis.")
-    return axes
-
-
-def _unknown_field(rule: str, axes: _Axes) -> str | None:
-    """The first thing in braces in ``rule`` that is not the name of an axis and nothing else."""
-    try:
-        for _, name, form, conversion in string.Formatter().parse(rule):
-            if name is not None and (name not in axes or form or conversion):
-                return (
-                    name + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
-                )
-    except ValueError:
-        return rule
-    return None
-
-
-def _kept(
-    axes: _Axes, excluded: list[dict[str, str]], included: list[dict[str, str]]
-) -> Iterable[Mapping[str, str]]:
-    """Every combination of values that none in ``excluded`` covers, then those in ``included``."""
-    products = (dict(zip(axes, names, strict=True)) for names in itertools.product(*axes.values()))
-    kept = [each for each in products if not any(e.items() <= each.items() for e in excluded)]
-    return {tuple(each.values()): each for each in (*kept, *included)}.values()
-
-
-def _combinations(family: Section, key: str, axes: _Axes) -> list[dict[str, str]]:
-    """The combinations under ``key``: a list of mappings of an axis to the name of a value."""
-    combinations: list[dict[str, str]] = []
-    for item in family.mappings(key):
-        before = family.problems.count
-        names = {axis: item.text(axis, required=key == "include") for axis in axes}
-        combination = {axis: name for axis, name in names.items() if name}
-        for axis, name in combination.items():
-            if name not in axes[axis]:
-                item.wrong(axis, f"{axis} has no {name!r}.", did_you_mean(name, axes[axis]))
-        item.done()
-        if combination in combinations:
-            what = f"this combination is an item of {key!r} already."
-            family.problems.add(item.node, what, "Remove one of them.")
-        if not item.nodes() and isinstance(item.node, yaml.MappingNode):
-            family.problems.add(item.node, f"an item of {key!r} must name a value of an axis.")
-        elif family.problems.count == before:
-            combinations.append(combination)
-    return combinations
+                what = f"{key!r} is in {owner}, and already in {owners[key]}."
+                fix = f"To use this one, write {key}: {{replace: ...}}."
+                problems.append(Problem(what=what, fix=fix, where=part.place_of_key(key)))
+    return merged

@@ -1,61 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the files of matrix.yaml that no package registry serves, and where they can be had."""
+"""Types of values in matrix.yaml, and its files that no package registry serves."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Annotated
 from urllib.parse import quote, urlsplit
 
-from cannery.common.bases import Address, File
-from cannery.common.model import chip_hint
-from cannery.common.references import is_versioned
-from cannery.common.yaml_reader import Section
+from packaging.requirements import InvalidRequirement
+from pydantic import AfterValidator, Field, ValidationInfo
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+from cannery.common.bases import Address, File
+from cannery.common.errors import did_you_mean
+from cannery.common.models import MistakesError, Model, Sha256, Unique, matching, raise_mistakes
+from cannery.common.specifiers import parse_requirement
+
 _FOLDER = re.compile(r"[A-Za-z0-9._%+-]+(/[A-Za-z0-9._%+-]+)*")
-_HEADER = re.compile(r"[A-Za-z0-9-]+")
 _NOT_THERE = "none"
 """What ``download`` says of a file that is not in the folder of its release."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Downloads:
-    """The vendor's servers of files, and where the licence of these files is."""
-
-    eula: str = ""
-    mirrors: tuple[Address, ...] = ()
-
-
-def read_downloads(top: Section) -> Downloads:
-    """The mapping ``downloads`` of ``top``; mistakes become problems."""
-    section = top.section("downloads", required=False)
-    if section is None:
-        return Downloads()
-    eula = section.text("eula")
-    _check_url(section, "eula", eula)
-    mirrors = section.mappings("mirrors", required=True, item="a mirror")
-    found = Downloads(eula=eula, mirrors=tuple(_mirror(each) for each in mirrors))
-    section.done()
-    return found
-
-
-def _mirror(section: Section) -> Address:
-    url = section.text("url")
-    _check_url(section, "url", url)
-    inner = section.section("headers", required=False)
-    headers = inner.all_texts() if inner else {}
-    for name, value in headers.items():
-        if inner and not is_header(name, value):
-            inner.wrong(name, f"{name!r} is not a request header.", "Write it as Referer: VALUE.")
-    section.done()
-    return Address(url=url.rstrip("/"), headers=tuple(headers.items()))
+_BRACES = (KeyError, IndexError, ValueError, AttributeError, TypeError)
+"""What a text raises that has something else in braces."""
 
 
 def is_header(name: str, value: str) -> bool:
     """Whether ``name`` and ``value`` can be in the head of a request."""
-    return bool(_HEADER.fullmatch(name)) and value.isprintable() and value.isascii()
+    return bool(re.fullmatch(r"[A-Za-z0-9-]+", name)) and value.isprintable() and value.isascii()
 
 
 def is_url(text: str) -> bool:
@@ -69,83 +40,131 @@ def is_url(text: str) -> bool:
     return parts.scheme in ("https", "http") and has_host and plain
 
 
-def _check_url(section: Section, key: str, text: str) -> None:
-    if text and not is_url(text):
-        section.wrong(key, f"{text!r} is not a web address.", "Write it as https://HOST/PATH.")
+def _url(text: str) -> str:
+    if not is_url(text):
+        raise ValueError(f"{text!r} is not a web address. Write it as https://HOST/PATH.")
+    return text
 
 
-def read_folder(section: Section, downloads: Downloads, default: str = "") -> str:
-    """The folder of ``section``, in the mirrors or with a server of its own; empty for none."""
-    folder = section.text("download", required=False)
-    if not folder:
-        return default
-    check_folder(section, folder, downloads)
-    return "" if folder == _NOT_THERE else folder
+def _file_name(text: str) -> str:
+    if "/" in text or text in (".", ".."):
+        raise ValueError(f"{text!r} must be a file name without folders.")
+    return text
 
 
-def check_folder(section: Section, folder: str, downloads: Downloads) -> None:
-    """Report a ``download`` that is neither a folder of the mirrors nor an address."""
-    if folder == _NOT_THERE:
-        return
-    if "://" in folder:
-        _check_url(section, "download", folder)
-    elif not _FOLDER.fullmatch(folder) or ".." in folder.split("/"):
+def _with_braces(text: str) -> str:
+    try:
+        text.format(release="", chip="", machine="")
+    except _BRACES:
+        what = f"{text!r} may have {{release}}, {{chip}} and {{machine}} only."
+        raise ValueError(what) from None
+    return text
+
+
+def _folder(text: str, info: ValidationInfo) -> str:
+    if text == _NOT_THERE:
+        return text
+    if "://" in text:
+        return _url(text)
+    plain = text.replace("{release}", "8.5.0")
+    if not _FOLDER.fullmatch(plain) or ".." in plain.split("/"):
         fix = "Write it as CANN/CANN%208.1.RC1, or as a whole address."
-        section.wrong("download", f"{folder!r} is not a folder of a server.", fix)
-    elif not downloads.mirrors:
+        raise ValueError(f"{text!r} is not a folder of a server. {fix}")
+    if not (info.context or {}).get("downloads"):
         fix = "Write a whole address, or add 'downloads' with 'mirrors' at the top level."
-        section.wrong("download", f"there is no mirror with the folder {folder!r}.", fix)
+        raise ValueError(f"there is no mirror with the folder {text!r}. {fix}")
+    return text
 
 
-@dataclass(frozen=True, kw_only=True)
-class FileFacts:
-    """What is known of a file's bytes: ``size`` in bytes, and the ``zip``, if one has the file.
+def _headers(headers: dict[str, str]) -> dict[str, str]:
+    for name, value in headers.items():
+        if not is_header(name, value):
+            what = f"{name!r} is not a request header."
+            raise MistakesError([((name,), what, "Write it as Referer: VALUE.")])
+    return headers
 
-    Each is empty or 0 where it is not known; ``name`` is empty for a zip with the usual name.
+
+def _requirement(text: str) -> str:
+    try:
+        requirement = parse_requirement(text)
+    except InvalidRequirement:
+        raise ValueError(f"{text!r} is not a requirement. Write it as in numpy<2.") from None
+    if requirement.url:
+        raise ValueError(f"{text!r} names an address, and only versions can be locked.")
+    return text
+
+
+def named(section: str, noun: str) -> AfterValidator:
+    """Marks a text that must name an entry of the top-level ``section`` of the same file.
+
+    The context of the validation is the file's mapping.
     """
 
-    name: str = ""
-    sha256: str = ""
-    size: int = 0
-    zip: FileFacts | None = None
+    def check(name: str, info: ValidationInfo) -> str:
+        known = (info.context or {}).get(section)
+        if not isinstance(known, dict) or name not in known:
+            hint = did_you_mean(name, known if isinstance(known, dict) else ())
+            raise_mistakes([((), f"there is no {noun} {name!r}.", hint)])
+        return name
+
+    return AfterValidator(check)
 
 
-def read_facts_of_file(section: Section) -> FileFacts:
-    """What ``section`` says of the bytes of its file; mistakes become problems."""
-    inner = section.section("zip", required=False)
-    archive = None
-    if inner:
-        name = inner.text("file", required=False)
-        check_file_name(inner, name)
-        archive = FileFacts(name=name, sha256=_sha256(inner, required=True), size=_size(inner))
-        inner.done()
-    sha256 = _sha256(section, required=False)
-    return FileFacts(sha256=sha256, size=_size(section), zip=archive)
+Requirements = Unique[Annotated[str, AfterValidator(_requirement)]]
+Url = Annotated[str, AfterValidator(_url)]
+Size = Annotated[
+    str,
+    matching(r"[1-9][0-9]{0,14}", "{text!r} is not a size in bytes. Write it as 1234567."),
+]
+FileName = Annotated[str, AfterValidator(_file_name)]
+FilePattern = Annotated[FileName, AfterValidator(_with_braces)]
+"""The name of a file, or of one for each {release}, {chip} and {machine}."""
+
+Folder = Annotated[str, AfterValidator(_folder)]
+"""A folder below each mirror, the address of another server, or none."""
+
+FolderPattern = Annotated[str, AfterValidator(_with_braces), AfterValidator(_folder)]
 
 
-def made_file(
-    name: str, origin: str, folder: str, downloads: Downloads, facts: FileFacts | None = None
-) -> File:
-    """The file ``name`` in the ``folder`` of the mirrors, with what is known of its bytes."""
-    facts = facts or FileFacts()
-    archive = None
-    if facts.zip:
-        archive = File(
-            name=facts.zip.name or zip_name(name),
-            origin=origin,
-            sha256=facts.zip.sha256,
-            size=facts.zip.size,
-            addresses=_addresses(facts.zip.name or zip_name(name), folder, downloads),
-        )
-    return File(
-        name=name,
-        origin=origin,
-        sha256=facts.sha256,
-        size=facts.size,
-        addresses=_addresses(name, folder, downloads),
-        zip=archive,
-        eula=downloads.eula if folder and "://" not in folder else "",
-    )
+class Mirror(Model):
+    """A server of files, and the request headers that it asks for."""
+
+    url: Url
+    headers: Annotated[dict[str, str], AfterValidator(_headers)] = Field(default={})
+
+
+class Downloads(Model):
+    """The vendor's servers of files, and where the licence of these files is."""
+
+    eula: Url
+    mirrors: tuple[Mirror, ...]
+
+
+NO_DOWNLOADS = Downloads.model_construct(eula="", mirrors=())
+
+
+class Zip(Model):
+    """A published archive with a file, whose usual name it has where none is given."""
+
+    file: FileName = ""
+    sha256: Sha256
+    size: Size = ""
+
+
+class FileFacts(Model):
+    """What is known of a file's bytes, and the zip, if one has the file."""
+
+    sha256: Sha256 = ""
+    size: Size = ""
+    zip: Zip | None = None
+
+
+class FileShape(FileFacts):
+    """A file, and where it can be had."""
+
+    file: FileName
+    origin: str
+    download: Folder = ""
 
 
 def zip_name(name: str) -> str:
@@ -153,70 +172,25 @@ def zip_name(name: str) -> str:
     return name.rpartition(".")[0] + ".zip"
 
 
-def read_file(section: Section | None, downloads: Downloads) -> File:
-    """The file of ``section``; mistakes become problems."""
-    if section is None:
-        return File(name="", origin="")
-    name = section.text("file")
-    check_file_name(section, name)
-    origin, folder = section.text("origin"), read_folder(section, downloads)
-    file = made_file(name, origin, folder, downloads, read_facts_of_file(section))
-    section.done()
-    return file
+def made_file(name: str, origin: str, folder: str, downloads: Downloads, facts: FileFacts) -> File:
+    """The file ``name`` in the ``folder`` of the mirrors, with what is known of its bytes."""
 
+    def file(name: str, facts: FileFacts | Zip) -> File:
+        addresses: tuple[Address, ...] = ()
+        if "://" in folder:
+            addresses = (Address(url=f"{folder.rstrip('/')}/{quote(name)}"),)
+        elif folder:
+            addresses = tuple(
+                Address(
+                    url=f"{mirror.url.rstrip('/')}/{folder}/{quote(name)}",
+                    headers=tuple(mirror.headers.items()),
+                )
+                for mirror in downloads.mirrors
+            )
+        size = int(facts.size or 0)
+        return File(name=name, origin=origin, sha256=facts.sha256, size=size, addresses=addresses)
 
-def _addresses(name: str, folder: str, downloads: Downloads) -> tuple[Address, ...]:
-    if not folder or not name:
-        return ()
-    if "://" in folder:
-        return (Address(url=f"{folder.rstrip('/')}/{quote(name)}"),)
-    return tuple(
-        Address(url=f"{mirror.url}/{folder}/{quote(name)}", headers=mirror.headers)
-        for mirror in downloads.mirrors
-    )
-
-
-def _sha256(section: Section, *, required: bool) -> str:
-    text = section.text("sha256", required=required)
-    check_sha256(section, "sha256", text)
-    return text
-
-
-def check_sha256(section: Section, key: str, text: str) -> None:
-    """Report a ``text`` under ``key`` that is no sha256."""
-    if text and not _SHA256.fullmatch(text):
-        section.wrong(key, "a sha256 has 64 digits, 0 to 9 and a to f.")
-
-
-def _size(section: Section) -> int:
-    text = section.text("size", required=False)
-    if text and not (re.fullmatch(r"[1-9][0-9]{0,14}", text)):
-        section.wrong("size", f"{text!r} is not a size in bytes.", "Write it as 1234567.")
-        return 0
-    return int(text or 0)
-
-
-def check_file_name(section: Section, name: str, key: str = "file") -> None:
-    """Report a ``name`` under ``key`` that is not the name of a file in a folder."""
-    if "/" in name or name in (".", ".."):
-        section.wrong(key, f"{name!r} must be a file name without folders.")
-
-
-def read_images(section: Section, chips: Collection[str]) -> dict[str, str]:
-    """Chip to the reference of the vendor's image, under ``image``; mistakes become problems."""
-    inner = section.section("image", required=False)
-    if inner is None:
-        return {}
-    found = inner.all_texts()
-    for chip, reference in found.items():
-        _check_chip(inner, chip, chips)
-        if reference and not is_versioned(reference):
-            fix = "Write it as registry/name:tag or registry/name@sha256:digest."
-            inner.wrong(chip, f"{reference!r} is not the reference of an image.", fix)
-    return found
-
-
-def _check_chip(section: Section, chip: str, chips: Collection[str]) -> None:
-    if chip not in chips:
-        what = f"the release has no kernels for chip {chip!r}."
-        section.wrong(chip, what, chip_hint(chip, chips))
+    folder = "" if folder == _NOT_THERE else folder
+    archive = file(facts.zip.file or zip_name(name), facts.zip) if facts.zip else None
+    eula = downloads.eula if folder and "://" not in folder else ""
+    return replace(file(name, facts), zip=archive, eula=eula)

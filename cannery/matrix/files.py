@@ -6,11 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
-
+from cannery.common.documents import Map, load_yaml, read_text
 from cannery.common.errors import FileError, Problem, did_you_mean
-from cannery.common.yaml_limits import read_limited
-from cannery.common.yaml_reader import Problems, compose
 
 MATRIX = "matrix.yaml"
 FACTS = "compat.yaml"
@@ -49,45 +46,37 @@ def read_data(root: Path) -> dict[str, str]:
 
     Raises:
         FileError: one cannot be read.
-        MatrixError: one is too large, or is not UTF-8 text.
+        MatrixError: one is not UTF-8 text.
     """
-    return {name: read_limited(root / name, name) for name in DATA if (root / name).exists()}
+    return {name: read_text(root / name, name) for name in DATA if (root / name).exists()}
 
 
-def with_data(top: yaml.Node, data: Data, problems: Problems) -> yaml.Node:
-    """The matrix.yaml ``top`` with what ``data`` defines; a definition of its own wins.
+def load_with_data(text: str, name: str, data: Data, problems: list[Problem]) -> Map:
+    """The matrix.yaml ``text`` with the definitions of ``data``; one of its own wins.
 
     Raises:
-        MatrixError: a file of ``data`` is not YAML, or exceeds a limit.
+        MatrixError: a file is not YAML, or no mapping.
     """
-    if not isinstance(top, yaml.MappingNode):
-        return top
-    pairs = [*top.value]
-    for name, keys in DATA.items():
-        node = compose(data[name], name) if name in data else None
-        if node is not None and not isinstance(node, yaml.MappingNode):
-            problems.add(node, f"{name} must be a mapping of keys to values.")
+    top = load_yaml(text, name, problems)
+    for path, keys in DATA.items():
+        if path not in data:
             continue
-        for key, value in node.value if node else ():
-            if not isinstance(key, yaml.ScalarNode) or key.value not in keys:
-                hint = did_you_mean(str(key.value), keys)
-                problems.add(key, f"unknown key {str(key.value)!r} in {name}.", hint)
-                continue
-            own = next((i for i, (k, _) in enumerate(pairs) if k.value == key.value), None)
-            if own is None:
-                pairs.append((key, value))
-            else:
-                pairs[own] = (pairs[own][0], _joined(value, pairs[own][1]))
-    return yaml.MappingNode(top.tag, pairs, top.start_mark, top.end_mark)
-
-
-def _joined(known: yaml.Node, own: yaml.Node) -> yaml.Node:
-    """What is ``known``, with the definitions of ``own`` in place of those of the same names."""
-    if not isinstance(known, yaml.MappingNode) or not isinstance(own, yaml.MappingNode):
-        return own
-    names = {key.value for key, _ in own.value if isinstance(key, yaml.ScalarNode)}
-    kept = [(key, value) for key, value in known.value if key.value not in names]
-    return yaml.MappingNode(own.tag, [*kept, *own.value], own.start_mark, own.end_mark)
+        definitions = load_yaml(data[path], path, problems)
+        for key, value in definitions.items():
+            marks = definitions.marks[key]
+            if key not in keys:
+                what, hint = f"unknown key {key!r} in {path}.", did_you_mean(key, keys)
+                problems.append(Problem(what=what, fix=hint, where=definitions.place_of_key(key)))
+            elif key not in top:
+                top.put(key, value, marks)
+            elif isinstance(value, Map) and isinstance(local := top[key], Map):
+                both = Map(local.mark)
+                for names in (value, local):
+                    for each in names:
+                        if names is local or each not in local:
+                            both.put(each, names[each], names.marks[each])
+                top.put(key, both, top.marks[key])
+    return top
 
 
 def read_facts(matrix: Path) -> str:
@@ -95,11 +84,11 @@ def read_facts(matrix: Path) -> str:
 
     Raises:
         FileError: there is none, or it cannot be read.
-        MatrixError: it is too large, or is not UTF-8 text.
+        MatrixError: it is not UTF-8 text.
     """
     path = matrix.parent / FACTS
     if not path.exists():
         what = f"cannot read {path}: no such file or directory."
         fix = f"{matrix.name} is judged by the {FACTS} in the same folder. Put it there."
         raise FileError(Problem(what=what, fix=fix))
-    return read_limited(path, FACTS)
+    return read_text(path, FACTS)

@@ -8,13 +8,14 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 from packaging.version import Version
+from pydantic import AfterValidator
 
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import Problem, UsageError, did_you_mean, some_of
 from cannery.common.model import CannRelease, Target
-from cannery.common.yaml_reader import Section
 from cannery.compat import Finding
 
 
@@ -153,17 +154,23 @@ def _fulfils(qualities: _Qualities, conditions: Sequence[str]) -> bool:
     return True
 
 
-def recommended_first(top: Section, targets: Mapping[str, Target]) -> dict[str, Target]:
-    """``targets`` with those that are recommended first, in the order of the uses.
+def _condition(text: str) -> str:
+    # Its key may be of a target to come.
+    if "=" not in text:
+        raise ValueError(f"invalid condition {text!r}; write it as in python=3.9.")
+    return text
+
+
+Condition = Annotated[str, AfterValidator(_condition)]
+
+
+def recommended_first(
+    rules: Mapping[str, Sequence[str]], targets: Mapping[str, Target]
+) -> dict[str, Target]:
+    """``targets`` with those first that are recommended by ``rules``, use to conditions.
 
     A use for which no target fits is left out.
     """
-    if not (section := top.section("recommended", required=False)):
-        return {**targets}
-    rules = {use: section.texts(use, _wrong_condition) for use in section.names()}
-    if top.problems.count:
-        # Of a target with a mistake nothing else is known.
-        return {**targets}
     # Those that are known to work, and all files of which anyone can have.
     candidates = {
         name: target
@@ -176,12 +183,6 @@ def recommended_first(top: Section, targets: Mapping[str, Target]) -> dict[str, 
             best = max(select_targets(candidates, (), conditions), key=_rank)
             recommended.setdefault(best.id, replace(best, recommended=use))
     return {**recommended, **{name: t for name, t in targets.items() if name not in recommended}}
-
-
-def _wrong_condition(condition: str) -> str:
-    # Its key may be of a target to come.
-    good = "=" in condition
-    return "" if good else f"invalid condition {condition!r}; write it as in python=3.9."
 
 
 def _rank(target: Target) -> tuple[CannVersion, Version, int]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from cannery.common import documents
 from cannery.common.files import exclusive, read_text, write_files
 from cannery.common.model import Target
-from cannery.common.yaml_limits import read_limited
 from cannery.compat import Compat, parse_compat
 from cannery.matrix.files import FACTS, MATRIX, Data, read_data, read_facts
 from cannery.matrix.matrix import Matrix, select_targets
@@ -117,7 +117,7 @@ class Project:
         Equal files are parsed and judged once. See ``parse_matrix``, ``read_facts``,
         ``read_settings`` and ``with_settings`` for what it raises.
         """
-        text = read_limited(self.matrix_file, MATRIX)
+        text = documents.read_text(self.matrix_file, MATRIX)
         facts, data = read_facts(self.matrix_file), read_data(self.root)
         return with_settings(_judged(text, facts, tuple(data.items())), self.settings())
 

@@ -4,100 +4,164 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
-import yaml
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StrictBool,
+    Tag,
+    model_validator,
+)
 
 from cannery.common.bases import Base
-from cannery.common.errors import did_you_mean, enumerated, some_of
+from cannery.common.documents import Key, Map, read_text
+from cannery.common.errors import MatrixError, Problem, Span, enumerated, some_of
 from cannery.common.model import (
     EXTRAS,
-    HCCL_TEST,
     PAIRED,
     TORCH_COMPANIONS,
     TRITON_ASCEND,
-    Application,
-    Flavour,
+    USUAL_CHIP,
+    CannRelease,
     Target,
+    chip_hint,
 )
-from cannery.common.yaml_limits import read_limited
-from cannery.common.yaml_reader import Problems, Section, compose
+from cannery.common.models import Model, SchemaVersion, Unique, matching, raise_mistakes, validate
 from cannery.compat import Compat, Finding, Refusal, judge, parse_compat, refusals_of
+from cannery.compat.files import file_name, has_chip, has_nnal
 from cannery.compat.nearest import pinned_beside
-from cannery.matrix.cann_choice import CannChoice, choose_cann
-from cannery.matrix.definitions import Definitions, read_definitions
+from cannery.matrix.definitions import Definitions, DefinitionsShape, made_definitions
 from cannery.matrix.distributions import entry_elsewhere
-from cannery.matrix.families import MAX_TARGETS, Expanded, expand_families
-from cannery.matrix.files import FACTS, MATRIX, Data, read_data, read_facts, with_data
-from cannery.matrix.matrix import Matrix, recommended_first
-from cannery.matrix.wheels import read_requirements
+from cannery.matrix.families import Family, expand
+from cannery.matrix.file_definitions import Requirements, named
+from cannery.matrix.files import FACTS, MATRIX, Data, load_with_data, read_data, read_facts
+from cannery.matrix.matrix import Condition, Matrix, recommended_first
 
 _NAMED = 3
 """How many of the targets that a cause concerns are named."""
 
-
-@dataclass(kw_only=True)
-class _Cause:
-    node: yaml.Node
-    first: Refusal
-    shared: bool
-    targets: list[str] = field(default_factory=list)
-
-
-class CompatErrors:
-    """Collects why targets of one file must not be built; without ``compat`` nothing is refused.
-
-    ``findings`` has everything that is known of each target, by its id.
-    """
-
-    def __init__(self, top: Section, compat: Compat | None) -> None:
-        self._top = top
-        self._compat = compat
-        self._causes: dict[tuple[int, str], _Cause] = {}
-        self.findings: dict[str, list[Finding]] = {}
-
-    def add(self, target: Target, section: Section) -> None:
-        """Judge ``target``, which was read from ``section``."""
-        if self._compat is None:
-            return
-        found = self.findings[target.id] = judge(target, self._compat)
-        for refusal in refusals_of(target, found, self._compat):
-            shared = bool(refusal.finding.place)
-            node = (
-                self._top.at(refusal.finding.place)
-                if shared
-                else section.node_of(refusal.finding.key)
-            )
-            new = _Cause(node=node, first=refusal, shared=shared)
-            cause = self._causes.setdefault((node.start_mark.index, refusal.finding.text), new)
-            cause.targets.append(target.id)
-
-    def report(self) -> None:
-        """Make a problem of every cause."""
-        for cause in self._causes.values():
-            problem = cause.first.problem
-            what = problem.what
-            if cause.shared or len(cause.targets) > 1:
-                what += f" It concerns {some_of(cause.targets, _NAMED)}."
-            self._top.problems.add(cause.node, what, problem.fix)
-
-
-_ID = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
-_VERSION = re.compile(
-    r"[0-9]+(\.[0-9]+)+((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?(\+[a-z0-9]+(\.[a-z0-9]+)*)?"
-)
 _SIMULATED = "-sim"
 """The end of a simulated image's tag, which is the target's id up to there."""
 
 _LONGEST = 128 - len(_SIMULATED)
 """A tag has at most 128 characters (OCI distribution specification 1.1)."""
 
-_PLATFORMS = ("linux/arm64", "linux/amd64")
-_FLAVOURS = {str(each): each for each in (Flavour.DEVEL, Flavour.RUNTIME)}
-"""Those that a target can name; APP follows from its application."""
+_ONE_CHIP = (
+    "The operator packages of several chips cannot share one installation path "
+    "(CANN installation guide, 8.5 to 9.1). Write one target for each chip."
+)
+
+
+def _id(name: str) -> str:
+    if not re.fullmatch(r"[a-z0-9]+([._-][a-z0-9]+)*", name):
+        raise ValueError(f"{name!r} cannot be an image tag. Use a-z, 0-9 and '-', '_', '.'.")
+    if len(name) > _LONGEST:
+        what = f"the id {name[:20]}... has {len(name)} characters, and may have {_LONGEST}."
+        raise ValueError(f"{what} With '{_SIMULATED}' it must fit a tag of 128. Shorten it.")
+    if name.endswith(_SIMULATED):
+        what = f"the id {name!r} ends in '{_SIMULATED}', which marks simulated images."
+        raise ValueError(f"{what} Rename the target.")
+    return name
+
+
+def _one_chip(value: Any) -> Any:
+    if isinstance(value, list):
+        raise ValueError(f"a target is for one chip. {_ONE_CHIP}")  # noqa: TRY004
+    return value
+
+
+_Text = Annotated[
+    str, matching(r'[^"\\$\n\r]*', "it must not have quotes, backslashes, '$' or line breaks.")
+]
+"""What goes into a comment and a label of the Dockerfile."""
+
+_Ascii = Annotated[
+    str, matching(r"[\x00-\x7f]*", "{text!r} is not a version. Write it in digits of ASCII.")
+]
+_Version = Annotated[
+    str,
+    matching(
+        rf"{PAIRED}|[0-9]+(\.[0-9]+)+((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?"
+        r"(\+[a-z0-9]+(\.[a-z0-9]+)*)?",
+        "{text!r} is not a version. Write it as in 0.25.0.",
+    ),
+]
+_Release = Annotated[str, named("cann", "CANN release")]
+_Chip = Annotated[str, BeforeValidator(_one_chip)]
+
+
+class CannShape(Model):
+    """The releases of a target's packages; without NNAL where ``nnal`` is empty."""
+
+    toolkit: _Release
+    kernels: _Release
+    nnal: _Release = ""
+    chip: _Chip = ""
+
+
+class TargetShape(Model):
+    """What a target says of itself; see docs/matrix.md."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"dependencies": {"torch": ["torch_npu"], "torch_npu": ["torch"]}}
+    )
+    summary: _Text = ""
+    unverified: _Text = ""
+    platform: Literal["linux/arm64", "linux/amd64"]
+    flavour: Literal["devel", "runtime"] = "devel"
+    base: Annotated[str, named("bases", "base")]
+    python: Annotated[str, named("pythons", "python")]
+    cann: Annotated[
+        Annotated[_Release, Tag("one release")] | Annotated[CannShape, Tag("of each part")],
+        Discriminator(lambda data: "of each part" if isinstance(data, dict) else "one release"),
+    ]
+    chip: _Chip = ""
+    torch: _Ascii = ""
+    torch_npu: _Ascii = ""
+    torch_index: Annotated[str, named("torch_indexes", "index of torch")] = ""
+    torchvision: _Version = ""
+    torchaudio: _Version = ""
+    msprobe: _Version = ""
+    mooncake: _Version = ""
+    ray: _Version = ""
+    triton_ascend: _Version = ""
+    apex: Annotated[str, named("apex", "apex build")] = ""
+    deepspeed: _Ascii = ""
+    hccl_test: StrictBool = False
+    application: Annotated[str, named("applications", "application")] = ""
+    requirements: Requirements = ()
+    keep: Unique[Annotated[str, named("leave_out", "part to leave out")]] = ()
+
+    @model_validator(mode="after")
+    def _has_torch_with_torch_npu(self) -> Self:
+        keys = ("torch", "torch_npu")
+        missing = [key for key in keys if not getattr(self, key)]
+        if len(missing) == 1:
+            raise_mistakes([((), f"there is no {missing[0]!r}.", "Add it.")])
+        return self
+
+
+def _targets_or_families(schema: dict[str, Any]) -> None:
+    schema["required"].remove("targets")
+    schema["anyOf"] = [{"required": ["targets"]}, {"required": ["families"]}]
+
+
+class MatrixShape(DefinitionsShape):
+    """The whole of matrix.yaml, with the files of cannery/data."""
+
+    model_config = ConfigDict(json_schema_extra=_targets_or_families)
+    schema_: Annotated[str, SchemaVersion(2)] = Field(alias="schema")
+    build_base: Annotated[str, named("bases", "base")]
+    families: dict[str, Family] = Field(default={})
+    targets: dict[Annotated[str, AfterValidator(_id)], TargetShape]
+    recommended: dict[str, Unique[Condition]] = Field(default={})
 
 
 def load_matrix(path: Path) -> Matrix:
@@ -107,9 +171,14 @@ def load_matrix(path: Path) -> Matrix:
         FileError: one of them cannot be read.
         MatrixError: with every problem found, each with its line.
     """
-    text = read_limited(path, path.name)
+    text = read_text(path, path.name)
     facts = parse_compat(read_facts(path), FACTS)
     return parse_matrix(text, path.name, facts, read_data(path.parent))
+
+
+def parse_files(files: Data, compat: Compat | None = None) -> Matrix:
+    """``parse_matrix`` of the texts of all files by name, of which MATRIX is one."""
+    return parse_matrix(files[MATRIX], MATRIX, compat, files)
 
 
 def parse_matrix(
@@ -120,57 +189,45 @@ def parse_matrix(
     Without ``compat`` the targets are not judged: whether they can work is not asked.
 
     Raises:
-        MatrixError: with every problem found, each with its line.
+        MatrixError: with every problem found, each with its line: first those of the form of the
+            files and of names that nothing has, then those of what they mean.
     """
-    data, problems = data or {}, Problems(name)
-    top = Section(with_data(compose(text, name), data, problems), name, problems)
+    data, problems = data or {}, list[Problem]()
     facts = compat or (parse_compat(data[FACTS], FACTS) if FACTS in data else None)
-    matrix = matrix_of(top, compat, facts)
-    top.done()
-    problems.raise_if_any()
-    return matrix
-
-
-def parse_files(files: Data, compat: Compat | None = None) -> Matrix:
-    """``parse_matrix`` of the texts of all files by name, of which MATRIX is one."""
-    return parse_matrix(files[MATRIX], MATRIX, compat, files)
-
-
-def matrix_of(top: Section, compat: Compat | None, facts: Compat | None = None) -> Matrix:
-    """The matrix of the matrix.yaml ``top``; mistakes become problems.
-
-    Without ``compat`` the targets are not judged; ``facts`` have the versions that belong to a
-    torch.
-    """
-    schema = top.text("schema")
-    if schema == "1":
-        top.wrong("schema", "this version of cannery reads schema 2 only.")
-        top.problems.raise_if_any()
-    elif schema not in ("2", ""):
-        top.wrong("schema", "this version of cannery reads schema 2 only.")
-    definitions = read_definitions(top)
-    found, of_axes = _found(top)
-    targets: dict[str, Target] = {}
+    top = load_with_data(text, name, data, problems)
+    unused = [f"families: {value}" for value in expand(top, problems)]
+    shape = validate(MatrixShape, top, top, problems)
+    definitions = made_definitions(shape, problems)
+    _raise(problems)
     judgement = CompatErrors(top, compat)
-    for name, section in found:
-        if name in targets:
-            first = targets[name].span.line
-            what = f"target {name!r} is declared already, in line {first}."
-            section.problems.add(section.node, what, "Rename one of them.")
-            continue
-        before = top.problems.count
-        if target := _target(name, section, definitions, facts):
-            targets[name] = target
-            if top.problems.count == before and not _is_faulty(target, definitions):
-                judgement.add(target, section)
-    judgement.report()
-    unused = (*_unused(top, targets.values(), definitions), *of_axes)
+    targets: dict[str, Target] = {}
+    for target_id, each in shape.targets.items():
+        before = len(problems)
+        reading = _Reading(shape=each, definitions=definitions, facts=facts, problems=problems)
+        target = reading.target(target_id, definitions.bases[shape.build_base])
+        targets[target_id] = replace(target, span=top.place("targets", target_id))
+        if len(problems) == before:
+            judgement.add(targets[target_id])
+    _raise([*problems, *judgement.problems()])
+    used = {id(each) for target in targets.values() for each in _used(target)}
+    unused += (
+        f"{key}: {each}"
+        for key in MatrixShape.model_fields
+        for each, value in definitions.sections.get(key, {}).items()
+        if id(value) not in used and top.place(key, each).file == name
+    )
     return Matrix(
-        targets=recommended_first(top, targets),
+        targets=recommended_first(shape.recommended, targets),
         cann=definitions.cann,
-        unused=unused,
+        unused=tuple(unused),
         findings=judgement.findings,
     )
+
+
+def _raise(problems: list[Problem]) -> None:
+    unique = dict.fromkeys(problems)
+    if unique:
+        raise MatrixError(sorted(unique, key=lambda each: (each.where is None, each.where)))
 
 
 def _used(target: Target) -> list[object]:
@@ -180,231 +237,179 @@ def _used(target: Target) -> list[object]:
     return [*named, *releases, *target.vendor_wheels.values(), *target.built_wheels.values()]
 
 
-def _unused(top: Section, targets: Iterable[Target], definitions: Definitions) -> tuple[str, ...]:
-    """The key and the name of every definition of matrix.yaml itself that no target names."""
-    problems = top.problems
-    used = {id(each) for target in targets for each in _used(target)}
-    defined: dict[str, Mapping[str, object]] = {
-        "bases": definitions.bases,
-        "pythons": definitions.pythons,
-        "cann": definitions.cann,
-        "apex": definitions.apex,
-        "deepspeed_plugins": definitions.plugins,
-        "torch_wheels": definitions.torch_wheels,
-        "torch_npu_wheels": definitions.torch_npu_wheels,
-        "deepspeed_wheels": definitions.deepspeed_wheels,
-        "triton_ascend_wheels": definitions.triton_ascend_wheels,
-        "torch_indexes": definitions.torch_indexes,
-        "applications": definitions.applications,
-    }
-    return tuple(
-        f"{key}: {name}"
-        for key, named in defined.items()
-        for name, each in named.items()
-        if id(each) not in used and problems.file_of(top.at((key, name))) == problems.file
-    )
+@dataclass(frozen=True, kw_only=True)
+class _Reading:
+    """A target that is made of its shape and of the definitions that it names."""
+
+    shape: TargetShape
+    definitions: Definitions
+    facts: Compat | None
+    problems: list[Problem]
+
+    def wrong(self, what: str, fix: str, *path: Key) -> None:
+        self.problems.append(Problem(what=what, fix=fix, where=self.shape.place(*path)))
+
+    def target(self, name: str, build_base: Base) -> Target:
+        shape, definitions, wheels = self.shape, self.definitions, self.definitions.wheels
+        base, python = definitions.bases[shape.base], definitions.pythons[shape.python]
+        bundled = definitions.python_bases.get(python.name, base.name)
+        if bundled != base.name:
+            what = f"{python.name} comes with base {bundled}, not {base.name}."
+            self.wrong(what, definitions.pythons_for(base, python), "python")
+        application = definitions.applications.get(shape.application)
+        for package in application.packages if application else ():
+            if entry := entry_elsewhere(package, base, definitions.bases.values()):
+                what = (
+                    f"no package of base {base.name} is called {package!r}, which the application"
+                )
+                names = ", ".join(base.distribution.packages[entry])
+                fix = f"Write {entry} in its packages, which is {names} there."
+                self.wrong(f"{what} asks for.", fix, "base")
+        extras = self.extras()
+        toolkit, kernels, nnal, chip = self.cann()
+        target = Target(
+            id=name,
+            summary=shape.summary,
+            unverified=shape.unverified,
+            platform=shape.platform,
+            base=base,
+            build_base=build_base,
+            python=python,
+            cann=toolkit,
+            chip=chip,
+            with_nnal=nnal is not None,
+            kernels_release=kernels if kernels is not toolkit else None,
+            nnal_release=nnal if nnal is not toolkit else None,
+            torch=shape.torch,
+            torch_npu=shape.torch_npu,
+            torch_index=definitions.torch_indexes.get(shape.torch_index),
+            torch_wheel=wheels["torch_wheels"].get(shape.torch),
+            torch_npu_wheel=wheels["torch_npu_wheels"].get(shape.torch_npu),
+            apex=wheels["apex"].get(shape.apex),
+            deepspeed=shape.deepspeed,
+            deepspeed_wheel=definitions.deepspeed_wheels.get(shape.deepspeed),
+            deepspeed_plugin=wheels["deepspeed_plugins"].get(shape.deepspeed),
+            extras=extras,
+            triton_ascend_wheel=wheels["triton_ascend_wheels"].get(extras.get(TRITON_ASCEND, "")),
+            application=application,
+            requirements=(*(application.requirements if application else ()), *shape.requirements),
+            leave_out=tuple(
+                path
+                for part, paths in definitions.leave_out.items()
+                for path in paths
+                if part not in shape.keep
+            ),
+            without_compiler=shape.flavour == "runtime",
+            hccl_test=shape.hccl_test,
+            span=Span(file=MATRIX, line=1, column=1),
+        )
+        return target if shape.summary else replace(target, summary=self.summary(target))
+
+    def extras(self) -> dict[str, str]:
+        """Component to version, of those that are one package each."""
+        shape, extras = self.shape, {name: getattr(self.shape, name) for name in EXTRAS}
+        for name, package in TORCH_COMPANIONS.items():
+            if extras[name] == PAIRED:
+                paired = self.facts and pinned_beside(package, shape.torch, self.facts)
+                if self.facts and shape.torch and not paired:
+                    what = (
+                        f"compat.yaml does not say which {package} belongs to torch {shape.torch}."
+                    )
+                    fix = "Write its version, or a row of packages with its pin."
+                    self.wrong(what, fix, name)
+                extras[name] = paired or ""
+        return {name: version for name, version in extras.items() if version}
+
+    def cann(self) -> tuple[CannRelease, CannRelease, CannRelease | None, str]:
+        """The releases of toolkit, kernels and NNAL, and the chip.
+
+        A version alone stands for the toolkit, the kernels and, if it has it, the NNAL of a
+        release.
+        """
+        shape, cann, releases = self.shape, self.shape.cann, self.definitions.cann
+        chip, place = shape.chip or USUAL_CHIP, ["chip"]
+        if isinstance(cann, str):
+            toolkit = kernels = releases[cann]
+            nnal = toolkit if toolkit.has_nnal else None
+        else:
+            toolkit, kernels = releases[cann.toolkit], releases[cann.kernels]
+            nnal = releases.get(cann.nnal)
+            if shape.chip and cann.chip:
+                what = "the chip is given twice, first in 'cann'."
+                self.wrong(what, "Keep one of them.", "chip")
+            if not shape.chip:
+                chip, place = cann.chip or USUAL_CHIP, ["cann", "chip"]
+        facts, platform = self.facts, shape.platform
+        if nnal and not nnal.has_nnal:
+            fix = "Leave nnal out."
+            if facts and has_nnal(facts, nnal):
+                file = file_name(facts, "nnal", nnal, "", platform)
+                fix = f"Huawei has it: add nnal: {{file: {file}, origin: ...}} to the release."
+            what = f"matrix.yaml has no NNAL file of CANN {nnal.version}."
+            self.wrong(what, fix, "cann", "nnal")
+        if chip not in kernels.chips:
+            fix = chip_hint(chip, kernels.chips)
+            if facts and has_chip(facts, kernels, chip):
+                file = file_name(facts, "kernels", kernels, chip, platform)
+                declared = f"{chip}: {{file: {file}, origin: ...}} to its kernels"
+                fix = f"Huawei has it: add {chip} to its chips, or {declared}."
+            what = f"matrix.yaml has no kernels file of CANN {kernels.version} for chip {chip!r}."
+            self.wrong(what, fix, *place)
+        return toolkit, kernels, nnal, chip
+
+    def summary(self, target: Target) -> str:
+        """The summary of a target without one of its own: its contents, CANN and chip."""
+        application, torch = target.application, target.torch
+        first = application.title if application else torch and f"PyTorch {torch}"
+        if not first:
+            fix = "Add it. It follows from torch or from the title of the application."
+            self.wrong(f"{target.id} has no 'summary'.", fix)
+        if not application:
+            companions = ["apex"] if target.apex else []
+            companions += [name.replace("_", "-") for name in target.extras]
+            companions += [f"DeepSpeed {target.deepspeed}"] if target.deepspeed else []
+            companions += ["the HCCL tests"] if target.hccl_test else []
+            first += f" with {enumerated(companions)}" if companions else ""
+        second = f"PyTorch {torch} and " if application and torch else ""
+        on = f"{second}CANN {target.cann.version} for {target.chip.upper()}"
+        return f"{first} on {on}{' without a compiler' if target.without_compiler else ''}"
 
 
-def _is_faulty(target: Target, definitions: Definitions) -> bool:
-    """Whether there was a mistake in something that ``target`` names."""
-    return any(definitions.is_faulty(each) for each in _used(target))
+@dataclass(kw_only=True)
+class _Cause:
+    where: Span
+    first: Refusal
+    targets: list[str] = field(default_factory=list)
 
 
-def _found(top: Section) -> tuple[list[tuple[str, Section]], list[str]]:
-    """Id and mapping of every target, those of families first; and the unused values of axes."""
-    families = top.section("families", required=False)
-    expanded = expand_families(families) if families else Expanded()
-    found = expanded.targets
-    if section := top.section("targets", required="families" not in top):
-        found += section.sections()
-    if len(found) > MAX_TARGETS:
-        what = f"there are {len(found):,} targets, and a file may have {MAX_TARGETS:,}."
-        top.wrong("targets", what, "Divide the file or remove targets.")
-        top.problems.raise_if_any()
-    return found, [f"families: {value}" for value in expanded.unused]
+class CompatErrors:
+    """Collects why targets of one file must not be built; without ``compat`` nothing is refused.
 
+    ``findings`` has everything that is known of each target, by its id.
+    """
 
-def _target(
-    name: str, section: Section, definitions: Definitions, facts: Compat | None
-) -> Target | None:
-    _check_id(name, section)
-    texts = _texts(section)
-    base = section.choose("base", definitions.bases, "base")
-    python = section.choose("python", definitions.pythons, "python")
-    cann = choose_cann(section, definitions, texts["platform"], facts)
-    wheels = _wheels(section, definitions, facts)
-    if not texts["summary"]:
-        texts["summary"] = _summary(section, texts, wheels, cann)
-    leave_out = _leave_out(section, definitions)
-    section.done()
-    if base is None or python is None or cann is None or definitions.build_base is None:
-        return None
-    own_base = definitions.python_bases.get(python.name, base.name)
-    if own_base != base.name:
-        what = f"{python.name} comes with base {own_base}, not {base.name}."
-        section.wrong("python", what, definitions.pythons_for(base, python))
-    _check_packages(section, wheels["application"], base, definitions)
-    if not texts["platform"]:
-        return None
-    return Target(
-        id=name,
-        base=base,
-        build_base=definitions.build_base,
-        python=python,
-        leave_out=leave_out,
-        span=section.problems.span(section.node),
-        **texts,
-        **_cann(cann),
-        **wheels,
-    )
+    def __init__(self, top: Map, compat: Compat | None) -> None:
+        self._top = top
+        self._compat = compat
+        self._causes: dict[tuple[Span, str], _Cause] = {}
+        self.findings: dict[str, list[Finding]] = {}
 
+    def add(self, target: Target) -> None:
+        if self._compat is None:
+            return
+        findings = self.findings[target.id] = judge(target, self._compat)
+        for refusal in refusals_of(target, findings, self._compat):
+            place = refusal.finding.place or ("targets", target.id, refusal.finding.key)
+            where = self._top.place(*place)
+            cause = _Cause(where=where, first=refusal)
+            cause = self._causes.setdefault((where, refusal.finding.text), cause)
+            cause.targets.append(target.id)
 
-def _check_packages(
-    section: Section, application: Application | None, base: Base, definitions: Definitions
-) -> None:
-    """Refuse names of packages that only another distribution or suite has."""
-    for name in application.packages if application else ():
-        if entry := entry_elsewhere(name, base, definitions.bases.values()):
-            what = f"no package of base {base.name} is called {name!r}, which the application asks"
-            names = ", ".join(base.distribution.packages[entry])
-            fix = f"Write {entry} in its packages, which is {names} there."
-            section.wrong("base", f"{what} for.", fix)
-
-
-def _check_id(name: str, section: Section) -> None:
-    what, fix = "", ""
-    if not _ID.fullmatch(name):
-        what, fix = f"{name!r} cannot be an image tag.", "Use a-z, 0-9 and '-', '_', '.'."
-    elif len(name) > _LONGEST:
-        what = f"the id {name[:20]}... has {len(name)} characters, and may have {_LONGEST}."
-        fix = f"With '{_SIMULATED}' it must fit a tag of 128. Shorten it."
-    elif name.endswith(_SIMULATED):
-        what = f"the id {name!r} ends in '{_SIMULATED}', which marks simulated images."
-        fix = "Rename the target."
-    if what:
-        section.problems.add(section.node, what, fix)
-
-
-def _texts(section: Section) -> dict[str, Any]:
-    """What a target says of itself."""
-    summary = section.text("summary", required=False)
-    unverified = section.text("unverified", required=False)
-    for key, text in (("summary", summary), ("unverified", unverified)):
-        # Both go into a comment and a label of the Dockerfile.
-        if set(text) & set('"\\$\n\r'):
-            what = f"{key!r} must not have quotes, backslashes, '$' or line breaks."
-            section.wrong(key, what)
-    platform = section.choose("platform", {name: name for name in _PLATFORMS}, "platform")
-    flavour = section.choose("flavour", _FLAVOURS, "flavour", default=Flavour.DEVEL)
-    return {
-        "summary": summary,
-        "unverified": unverified,
-        "platform": platform or "",
-        "without_compiler": flavour is Flavour.RUNTIME,
-        "hccl_test": section.flag(HCCL_TEST),
-    }
-
-
-def _summary(
-    section: Section, texts: Mapping[str, Any], wheels: Mapping[str, Any], cann: CannChoice | None
-) -> str:
-    """The summary of a target without one of its own: its contents, CANN and chip."""
-    application, torch = wheels["application"], wheels["torch"]
-    first = application.title if application else torch and f"PyTorch {torch}"
-    # A torch that is wrong has been told.
-    if not first and section.take("summary", required=False) is None and "torch" not in section:
-        fix = "Add it. It follows from torch or from the title of the application."
-        section.problems.add(section.node, f"{section.name} has no 'summary'.", fix)
-    if not application and (companions := _companions(texts, wheels)):
-        first += f" with {enumerated(companions)}"
-    second = f"PyTorch {torch} and " if application and torch else ""
-    on = f" on {second}CANN {cann.toolkit.version} for {cann.chip.upper()}" if cann else ""
-    return f"{first}{on}{' without a compiler' if texts['without_compiler'] else ''}"
-
-
-def _companions(texts: Mapping[str, Any], wheels: Mapping[str, Any]) -> list[str]:
-    """What a target without an application has beside torch and torch_npu, as people call it."""
-    found = ["apex"] if wheels["apex"] else []
-    found += [name.replace("_", "-") for name in wheels["extras"]]
-    found += [f"DeepSpeed {wheels['deepspeed']}"] if wheels["deepspeed"] else []
-    return found + (["the HCCL tests"] if texts["hccl_test"] else [])
-
-
-def _cann(choice: CannChoice) -> dict[str, Any]:
-    toolkit, kernels, nnal = choice.toolkit, choice.kernels, choice.nnal
-    return {
-        "cann": toolkit,
-        "chip": choice.chip,
-        "with_nnal": nnal is not None,
-        "kernels_release": kernels if kernels is not toolkit else None,
-        "nnal_release": nnal if nnal is not toolkit else None,
-    }
-
-
-def _leave_out(section: Section, definitions: Definitions) -> tuple[str, ...]:
-    """The patterns of everything that is left out of images, without those that are kept here."""
-
-    def wrong(name: str) -> str:
-        hint = did_you_mean(name, definitions.leave_out)
-        known = name in definitions.leave_out
-        return "" if known else f"leave_out has no {name!r}. {hint}".rstrip()
-
-    keep = section.texts("keep", wrong)
-    left_out = (paths for name, paths in definitions.leave_out.items() if name not in keep)
-    return tuple(path for paths in left_out for path in paths)
-
-
-def _extras(section: Section, torch: str, facts: Compat | None) -> dict[str, str]:
-    """Component to version, of those that are one package each."""
-    found = {name: section.text(name, required=False) for name in EXTRAS}
-    for name, package in TORCH_COMPANIONS.items():
-        if found[name] == PAIRED:
-            found[name] = pinned_beside(package, torch, facts) if torch and facts else ""
-            if torch and facts and not found[name]:
-                what = f"compat.yaml does not say which {package} belongs to torch {torch}."
-                section.wrong(name, what, "Write its version, or a row of packages with its pin.")
-    for name, version in found.items():
-        if version and not _VERSION.fullmatch(version):
-            section.wrong(name, f"{version!r} is not a version.", "Write it as in 0.25.0.")
-    return {name: version for name, version in found.items() if _VERSION.fullmatch(version)}
-
-
-def _wheels(section: Section, definitions: Definitions, facts: Compat | None) -> dict[str, Any]:
-    """What a target has beyond the operating system, its interpreter and CANN."""
-    # torch and torch_npu are of no use without each other.
-    torch = section.text("torch", required="torch_npu" in section)
-    torch_npu = section.text("torch_npu", required="torch" in section)
-    apex_version = section.text("apex", required=False)
-    application_name = section.text("application", required=False)
-    application = (
-        section.choose("application", definitions.applications, "application")
-        if application_name
-        else None
-    )
-    deepspeed = section.text("deepspeed", required=False)
-    for name, version in (("torch", torch), ("torch_npu", torch_npu), ("deepspeed", deepspeed)):
-        if not version.isascii():
-            section.wrong(name, f"{version!r} is not a version.", "Write it in digits of ASCII.")
-    extras = _extras(section, torch, facts)
-    index_name = section.text("torch_index", required=False)
-    indexes = definitions.torch_indexes
-    return {
-        "torch": torch,
-        "torch_npu": torch_npu,
-        "torch_index": section.choose("torch_index", indexes, "index of torch")
-        if index_name
-        else None,
-        "torch_wheel": definitions.torch_wheels.get(torch),
-        "torch_npu_wheel": definitions.torch_npu_wheels.get(torch_npu),
-        "apex": section.choose("apex", definitions.apex, "apex build") if apex_version else None,
-        "deepspeed": deepspeed,
-        "deepspeed_wheel": definitions.deepspeed_wheels.get(deepspeed),
-        "deepspeed_plugin": definitions.plugins.get(deepspeed),
-        "extras": extras,
-        "triton_ascend_wheel": definitions.triton_ascend_wheels.get(extras.get(TRITON_ASCEND, "")),
-        "application": application,
-        "requirements": (
-            *(application.requirements if application else ()),
-            *read_requirements(section),
-        ),
-    }
+    def problems(self) -> Iterator[Problem]:
+        """One for each cause, with the targets that it concerns."""
+        for cause in self._causes.values():
+            problem = replace(cause.first.problem, where=cause.where)
+            if cause.first.finding.place or len(cause.targets) > 1:
+                what = f"{problem.what} It concerns {some_of(cause.targets, _NAMED)}."
+                problem = replace(problem, what=what)
+            yield problem

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import yaml
 
+from cannery.common.documents import load_yaml
 from cannery.common.errors import MatrixError, Problem, Span
 from cannery.common.model import Target
-from cannery.common.yaml_reader import Problems, Section
-from cannery.matrix.families import expand_families
+from cannery.matrix.families import expand
 from cannery.matrix.files import DATA, FACTS, MATRIX, Data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.schema import parse_files
@@ -243,19 +243,13 @@ class VersionChange:
 
 def find_uses(text: str, matrix: Matrix, keys: Sequence[str]) -> list[Use]:
     """Every place with a version of one of ``keys`` in ``text``, which ``matrix`` was read from."""
-    node = yaml.compose(text, Loader=yaml.CSafeLoader)
-    assert node, "it has been loaded"
-    top = Section(node, MATRIX, Problems(MATRIX))
-    families = top.section("families", required=False)
-    mappings = expand_families(families).targets if families else []
-    if targets := top.section("targets", required=False):
-        mappings += targets.sections()
+    top = load_yaml(text, MATRIX, [])
+    expand(top, [])
     users: dict[tuple[str, str, Span], list[Target]] = {}
-    for name, section in mappings:
+    for name, target in top["targets"].items():
         for key in keys:
-            value = section.take(key, required=False)
-            if value is not None and name in matrix.targets:
-                place = (key, str(value.value), section.problems.span(value))
+            if key in target and name in matrix.targets:
+                place = (key, target[key], target.place(key))
                 users.setdefault(place, []).append(matrix.targets[name])
     return [
         Use(key=key, version=version, where=where, targets=tuple(targets))

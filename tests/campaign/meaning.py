@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,15 @@ import yaml
 
 from cannery.common.errors import Span
 from cannery.common.model import PAIRED, TORCH_COMPANIONS, Target
-from cannery.common.yaml_limits import read_limited
-from cannery.common.yaml_reader import Problems, Section, compose
+from cannery.common.models import validate
 from cannery.compat import Compat
 from cannery.compat.facts import Row
-from cannery.matrix.definitions import Definitions, read_definitions
-from cannery.matrix.files import read_data, with_data
+from cannery.matrix.definitions import Definitions, made_definitions
+from cannery.matrix.families import expand
+from cannery.matrix.files import load_with_data, read_data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
+from cannery.matrix.schema import MatrixShape
 from cannery.publish.policy import Publishing, load
 
 _NOWHERE = Span(file="", line=0, column=0)
@@ -53,18 +54,17 @@ def read(project: Project) -> Meaning:
 
 def _definitions(path: Path) -> Definitions:
     """What the matrix.yaml ``path`` and the files of data, which have loaded, define."""
-    problems = Problems(path.name)
-    tree = compose(read_limited(path, path.name), path.name)
-    top = Section(with_data(tree, read_data(path.parent), problems), path.name, problems)
-    return read_definitions(top)
+    top = load_with_data(path.read_text(encoding="utf-8"), path.name, read_data(path.parent), [])
+    expand(top, [])
+    return made_definitions(validate(MatrixShape, top, top), [])
 
 
 def rows(compat: Compat) -> Counter[str]:
     """Every row without its line, as text, and how often it is there."""
     found: Counter[str] = Counter()
-    for each in fields(compat):
-        for row in getattr(compat, each.name):
-            found[f"{each.name}: {plain(row)}"] += 1
+    for name, value in compat:
+        for row in value if isinstance(value, tuple) else (value,):
+            found[f"{name}: {plain(row)}"] += 1
     found |= Counter(f"source {name}: {each!r}" for name, each in compat.sources.items())
     return found
 
@@ -77,10 +77,8 @@ def plain(row: Row | str) -> str:
 def names_of(definitions: Definitions) -> dict[str, str]:
     """Every definition as text, by its kind and name."""
     found: dict[str, str] = {}
-    for each in fields(definitions):
-        mapping = getattr(definitions, each.name)
-        if isinstance(mapping, dict):
-            found |= {f"{each.name} {name}": repr(value) for name, value in mapping.items()}
+    for section, mapping in definitions.sections.items():
+        found |= {f"{section} {name}": repr(value) for name, value in mapping.items()}
     return found
 
 

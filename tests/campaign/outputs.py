@@ -30,7 +30,6 @@ _NEW: dict[str, Any] = {
     "cann": "",
     "chip": "910b",
     "deepspeed": "",
-    "machine": "aarch64",
     "apex": False,
 }
 _KEY = "sha256:" + "0" * 64

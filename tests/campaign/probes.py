@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from packaging.version import Version
@@ -47,10 +47,7 @@ def of_row(row: facts.Row, stock: Target) -> list[Target]:
     """Targets that ask what ``row`` says."""
     if isinstance(row, facts.Lifetime):
         return [_filled(stock, {_LIFETIMES.get(row.component, row.component): row.version})]
-    values = {each.name: getattr(row, each.name) for each in fields(row)}
-    if when := values.pop("when", None):
-        values |= {each.name: getattr(when, each.name) for each in fields(when)}
-    choices = [[*_asked(name, value, row)] for name, value in values.items()]
+    choices = [[*_asked(name, value, row)] for name, value in row]
     combined = itertools.product(*[each for each in choices if each])
     found = [_filled(stock, dict(each for part in parts for each in part)) for parts in combined]
     return found[:: 1 + len(found) // _MOST]
@@ -190,7 +187,7 @@ def of_definitions(
     """Targets that use the definitions ``names``, each a kind and a name, as ``new`` has them."""
     found: list[Target] = []
     for kind, _, name in (each.partition(" ") for each in names):
-        value = getattr(new, kind).get(name)
+        value = new.sections[kind].get(name)
         if isinstance(value, Base):
             found += _on(value, next((t for t in targets if t.base.name == name), targets[0]))
         elif value is not None:
@@ -220,7 +217,11 @@ def _using(stock: Target, kind: str, value: Any) -> list[Target]:
         # The title is in the summary of every target that has no other.
         summary, requirements = value.title, value.requirements
         return [replace(stock, application=value, summary=summary, requirements=requirements)]
-    keys = {"apex": "apex", "plugins": "deepspeed_plugin", "torch_npu_wheels": "torch_npu_wheel"}
+    keys = {
+        "apex": "apex",
+        "deepspeed_plugins": "deepspeed_plugin",
+        "torch_npu_wheels": "torch_npu_wheel",
+    }
     key = keys.get(kind, "deepspeed_wheel")
     changes: dict[str, Any] = {key: value} if isinstance(value, VendorWheel) else {}
     return [replace(stock, **changes)]

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.yaml_reader import Problems, Section
-from cannery.publish import policy
+from cannery.common import documents
+from cannery.publish.policy import load
+from tests.campaign import meaning
 from tests.campaign.campaign import Campaign, Edit, Outcome
 from tests.campaigns import table
 
@@ -81,9 +82,8 @@ def failed(campaign: Campaign, edit: Edit) -> str:
 def test_an_edit_that_the_reader_ignores_is_found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # As if nothing read this key.
-    monkeypatch.setattr(policy, "_aliases", lambda _top, _matrix: {})
-    monkeypatch.setattr(Section, "done", lambda _: None)
+    # As if nothing read the edited file.
+    monkeypatch.setattr(meaning, "load", lambda _, matrix: load(ROOT / "publish.yaml", matrix))
     edit = edited("publish.yaml", "latest:", "newest:")
     said = failed(Campaign(ROOT, tmp_path, SEED), edit)
     assert "the edit is ignored" in said
@@ -93,6 +93,7 @@ def test_an_edit_that_the_reader_ignores_is_found(
 def test_a_problem_without_a_place_is_found(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Problems, "span", lambda _self, _node: None)
+    place = documents.locate
+    monkeypatch.setattr(documents, "locate", lambda *given: (place(*given)[0], None))
     said = failed(campaign, edited("publish.yaml", "schema: 1", "schema: 2"))
     assert "no place" in said

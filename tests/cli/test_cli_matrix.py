@@ -21,19 +21,19 @@ MISTAKES = {
         "torch_npu: 2.3.1.post2, deepspeed: 0.15.0",
         "torch_npi: 2.3.1.post2, deepspeed: 0.15.0",
         "torch_npi: 2",
-        f"unknown key 'torch_npi' in training.{LAST}. Did you mean 'torch_npu'?",
+        f"unknown key 'torch_npi' in targets.{LAST}. Did you mean 'torch_npu'?",
     ),
     "duplicate key": (
         "torch: 2.3.1, torch_npu: 2.3.1.post2",
         "torch: 2.3.1, torch: 2.1.0, torch_npu: 2.3.1.post2",
         "torch: 2.1.0, torch_npu: 2.3.1",
-        "'torch' is given twice in matrix.yaml.families.training.axes.pair.torch231-cann8t39, ",
+        "'torch' is given twice, first in line ",
     ),
     "misspelt key of a target of its own": (
         "torch_npu: 2.5.1, application",
         "torch_npi: 2.5.1, application",
         "torch_npi: 2",
-        f"unknown key 'torch_npi' in matrix.yaml.targets.{VLLM}. Did you mean 'torch_npu'?",
+        f"unknown key 'torch_npi' in targets.{VLLM}. Did you mean 'torch_npu'?",
     ),
     "key in two parts of a target": (
         "deepspeed: 0.15.0}",

@@ -29,7 +29,7 @@ def tracked(*suffixes: str) -> list[str]:
 
 def sources(*suffixes: str) -> list[str]:
     """The project's own programs."""
-    ours = ("cannery/", "packages/", "site/", "tests/", "bench/", "schemas/", ".ci/", *OWN_FILES)
+    ours = ("cannery/", "packages/", "site/", "tests/", "bench/", ".ci/", *OWN_FILES)
     return [name for name in tracked(*suffixes) if name.startswith(ours)]
 
 

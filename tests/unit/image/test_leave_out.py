@@ -40,12 +40,12 @@ def test_the_patterns_by_which_the_layers_are_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (with_keep("[test]"), "leave_out has no 'test'. Did you mean 'tests'?"),
-        (with_keep("tests"), "'keep' in matrix.yaml.targets.full must be a list."),
+        (with_keep("[test]"), "there is no part to leave out 'test'. Did you mean 'tests'?"),
+        (with_keep("tests"), "targets.full.keep: this must be a list."),
         (MATRIX + "\nleave_out: {all: [/usr]}\n", "'/usr' is not a pattern of paths"),
         (MATRIX + "\nleave_out: {all: ['usr/a b']}\n", "'usr/a b' is not a pattern of paths"),
-        (MATRIX + "\nleave_out: {all: usr}\n", "'all' in matrix.yaml.leave_out must be a list."),
-        (MATRIX + "\nleave_out: [usr]\n", "matrix.yaml.leave_out must be a mapping"),
+        (MATRIX + "\nleave_out: {all: usr}\n", "leave_out.all: this must be a list."),
+        (MATRIX + "\nleave_out: [usr]\n", "leave_out: this must be a mapping"),
     ],
     ids=["unknown", "no list", "absolute", "space", "no patterns", "no mapping"],
 )

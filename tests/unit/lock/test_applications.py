@@ -175,7 +175,7 @@ PROBLEMS = {
         "folder: serve_extra",
         "folder: serve_lib",
         "serve_lib\n        file: serve-extra",
-        "'serve_lib' is also the folder of another source.",
+        "'serve_lib' is the folder of another source.",
     ),
     "vendor wheel with another field": (
         "{tag}-{abi}-linux_{machine}.whl\n    origin: a release",
@@ -187,19 +187,19 @@ PROBLEMS = {
         "    torch: 1.11.0\n",
         "",
         "summary: what only a vendor has",
-        "matrix.yaml.targets.old has no 'torch'. Add it.",
+        "targets.old: there is no 'torch'. Add it.",
     ),
     "a reason of several lines": (
         "summary: a server",
         'summary: a server\n    unverified: "a\\nRUN id"',
         '"a\\nRUN',
-        "'unverified' must not have quotes, backslashes, '$' or line breaks.",
+        "unverified: it must not have quotes, backslashes, '$' or line breaks.",
     ),
     "no reason": (
         "summary: a server",
         "summary: a server\n    unverified: yes",
         "yes",
-        "'unverified' in matrix.yaml.targets.served must be text",
+        "targets.served.unverified: this must be text",
     ),
 }
 

@@ -38,7 +38,7 @@ DEEPSPEED = "    file: deepspeed-0.6.0-py3-none-any.whl\n    origin: built where
         (
             "        local: npu\n",
             "        local: npu\n        file: a.whl\n",
-            "'file' is of a wheel that is a file, and 'sdist' of one that is built.",
+            "file: it is of a wheel that is a file, and 'sdist' of one that is built.",
         ),
         ("        local: npu\n", "        locl: npu\n", "unknown key 'locl'"),
         ("      serve_npu:\n", "      python:\n", "'python' is the name of another component."),

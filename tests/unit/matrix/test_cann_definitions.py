@@ -141,7 +141,7 @@ def test_mistakes_of_a_release(more: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("  cann:\n    origin", "  can:\n    origin", "unknown key 'can' in matrix.yaml"),
+        ("  cann:\n    origin", "  can:\n    origin", "there is no 'can'. Did you mean 'cann'?"),
         ("toolkit_{release}", "toolkit_{version}", BRACES),
         ("toolkit_{release}", "toolkit_{release", BRACES),
         ("toolkit_{release}", "toolkit_{release.x}", BRACES),
@@ -149,7 +149,7 @@ def test_mistakes_of_a_release(more: str, said: str) -> None:
         ("CANN/{release}", "../{release}", "is not a folder of a server."),
         ("      a3: A3-ops", "      A3: A3-ops", "'A3' is not a chip."),
         ("[910b, a3]", "[910b, A3]", "'A3' is not a chip."),
-        ("[910b, a3]", "[910b, 910b]", "'910b' is twice"),
+        ("[910b, a3]", "[910b, 910b]", "'910b' is there twice"),
         ("      default: ", "      910b: ", ""),
         ("    toolkit: ", "    tolkit: ", "unknown key 'tolkit'"),
     ],

@@ -52,7 +52,11 @@ def test_a_base_replaces_single_entries(tmp_path: Path) -> None:
     ("old", "new", "said"),
     [
         ("    pci: [pciutils]\n    processes: [procps]\n", "", "there is no entry 'pci'. Add it."),
-        ("package_manager: dnf", "package_manager: yum", "no package manager 'yum'"),
+        (
+            "package_manager: dnf",
+            "package_manager: yum",
+            "package_manager: there is no 'yum'. Known: apt, dnf.",
+        ),
         ("python{minor}/site-packages", "python3/site-packages", "must contain {minor} once"),
         ("native_python: true", "nativ_python: true", "unknown key 'nativ_python'"),
         ("[openssh-clients]", "[--evil]", "'--evil' is not the name of a package"),

@@ -54,26 +54,26 @@ PROBLEMS = {
         "platform: linux/arm64",
         "platform: linux/arm64\n      summary: again",
         "summary: again",
-        "'summary' is given twice in matrix.yaml.families.many.common, first in line",
+        "'summary' is given twice, first in line",
     ),
     "a key twice in a value": (
         "new: {torch",
         "new: {deepspeed: 0.9.2, torch",
         "deepspeed: 0.15.0",
-        "'deepspeed' is given twice in matrix.yaml.families.many.axes.pair.new, first in line",
+        "'deepspeed' is given twice, first in line",
     ),
     "a list as a key": ("new: {torch", "new: {[a]: b, torch", "[a]", "must be plain text"),
     "a value without what it is": (
         "own: {base: debian-11, python: own-python}",
         "own: 3.8",
         "3.8",
-        "matrix.yaml.families.many.axes.python.own must be a mapping",
+        "families.many.axes.python.own: this must be a mapping",
     ),
     "a value that is null": (
         "own: {base: debian-11, python: own-python}",
         "own: ~",
         "~",
-        "matrix.yaml.families.many.axes.python.own must be a mapping",
+        "there is no value. Write one, or remove the key.",
     ),
     "a list of axes": (
         "axes:\n",
@@ -81,14 +81,14 @@ PROBLEMS = {
         "[python",
         "must be a mapping",
     ),
-    "no axes": ("axes:\n", "axs:\n", "axs", "unknown key 'axs' in matrix.yaml.families.many. Did"),
+    "no axes": ("axes:\n", "axs:\n", "axs", "unknown key 'axs' in families.many. Did"),
     "no rule": ('    id: "{python}-{pair}"\n', "", "axes:\n", "many has no 'id'. Add it."),
     "a rule that is no text": ('"{python}-{pair}"', "[a]", "[a]", "must be text, not a list"),
     "a rule with a misspelt axis": (
         "{python}-",
         "{pyton}-",
         '"{pyton}',
-        "'pyton' is not an axis of many. Did you mean 'python'?",
+        "'pyton' is not an axis. Did you mean 'python'?",
     ),
     "a rule with an attribute": (
         "{python}-",
@@ -100,38 +100,38 @@ PROBLEMS = {
         "{python}-",
         "{0}-",
         '"{0}',
-        "'0' is not an axis of many. Known: pair, ",
+        "'0' is not an axis. Known: pair, ",
     ),
-    "a rule with nothing": ("{python}-", "{}-", '"{}', "'' is not an axis of many. Known: pair, "),
+    "a rule with nothing": ("{python}-", "{}-", '"{}', "'' is not an axis. Known: pair, "),
     "a rule with a format": (
         "{python}-",
         "{python:>9}-",
         '"{python:',
-        "is not an axis of many. Did you mean 'python'?",
+        "is not an axis. Did you mean 'python'?",
     ),
     "a rule with a number's format": (
         "{python}-",
         "{python:d}-",
         '"{python:',
-        "is not an axis of many. Did you mean 'python'?",
+        "is not an axis. Did you mean 'python'?",
     ),
     "a rule with a conversion": (
         "{python}-",
         "{python!z}-",
         '"{python!',
-        "is not an axis of many. Did you mean 'python'?",
+        "is not an axis. Did you mean 'python'?",
     ),
     "a rule in a rule": (
         "{python}-",
         "{python:{pair}}-",
         '"{python:',
-        "is not an axis of many. Did you mean 'python'?",
+        "is not an axis. Did you mean 'python'?",
     ),
     "a rule with an open bracket": (
         "{python}-",
         "{python-",
         '"{python-',
-        "'{python-{pair}' is not an axis of many.",
+        "'{python-{pair}' is not an axis.",
     ),
     "a rule that leaves out an axis": (
         "{python}-{pair}",
@@ -143,7 +143,7 @@ PROBLEMS = {
         "common:",
         "comon:",
         "comon",
-        "unknown key 'comon' in matrix.yaml.families.many. Did you mean 'common'?",
+        "unknown key 'comon' in families.many. Did you mean 'common'?",
     ),
     "common that is a list": (
         "    common:\n",
@@ -167,13 +167,13 @@ def test_a_problem_is_at_its_own_line(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("families: {x: {id: y, axes: {}}}", ":63:29: a family needs at least one axis."),
-        ("families: {x: {id: y, axes: {a: {}}}}", ":63:33: axis a has no values."),
-        ("families: {x: {id: y}}", ":63:15: matrix.yaml.families.x has no 'axes'. Add it."),
-        ("families: {x: []}", ":63:15: matrix.yaml.families.x must be a mapping"),
-        ("families: x", ":63:11: matrix.yaml.families must be a mapping"),
-        ("families: [x]", ":63:11: matrix.yaml.families must be a mapping"),
-        ("families:", ":63:10: matrix.yaml.families must be a mapping"),
+        ("families: {x: {id: y, axes: {}}}", ":63:29: families.x.axes: this is empty."),
+        ("families: {x: {id: y, axes: {a: {}}}}", ":63:33: families.x.axes.a: this is empty."),
+        ("families: {x: {id: y}}", ":63:15: families.x has no 'axes'. Add it."),
+        ("families: {x: []}", ":63:15: families.x: this must be a mapping"),
+        ("families: x", ":63:11: families: this must be a mapping"),
+        ("families: [x]", ":63:11: families: this must be a mapping"),
+        ("families:", ":63:10: there is no value. Write one, or remove the key."),
     ],
 )
 def test_a_family_without_axes_is_one_problem(tmp_path: Path, text: str, said: str) -> None:
@@ -215,8 +215,8 @@ def test_what_a_target_lacks_is_said_with_its_name(tmp_path: Path) -> None:
     text = edited("      platform: linux/arm64\n", "", FAMILY) + TWO_OF_THEM
     problems = refused(tmp_path, text)
     assert [problem.split(": ", 1)[1] for problem in problems] == [
-        "many.own-old has no 'platform'. Add it.",
-        "many.base-old has no 'platform'. Add it.",
+        "targets.own-old has no 'platform'. Add it.",
+        "targets.base-old has no 'platform'. Add it.",
     ]
     assert all(problem.startswith(place(text, "id:")) for problem in problems)
 
@@ -225,8 +225,8 @@ def test_what_a_target_lacks_is_said_with_its_name(tmp_path: Path) -> None:
 ADDED = {
     "an unknown axis in exclude": (
         "exclude: [{pyton: own}]",
-        "pyton",
-        "'pyton' in an item of 'exclude' in matrix.yaml.families.many. Did you mean 'python'?",
+        "own}]",
+        "families.many.exclude[0].pyton: unknown axis. Did you mean 'python'?",
     ),
     "an unknown value in exclude": (
         "exclude: [{pair: nwe}]",
@@ -236,17 +236,17 @@ ADDED = {
     "the same exclude again": (
         "exclude: [{pair: new}, {python: own, pair: new}, {pair: new}]",
         "{pair: new}]",
-        "this combination is an item of 'exclude' already. Remove one of them.",
+        "this combination is there twice. Remove one of them.",
     ),
     "the same include in another order": (
         "include: [{python: own, pair: new}, {pair: new, python: own}]",
         "{pair: new, python: own}]",
-        "this combination is an item of 'include' already. Remove one of them.",
+        "this combination is there twice. Remove one of them.",
     ),
     "an unknown axis in include": (
         "include: [{python: own, pair: new, chp: x}]",
-        "chp",
-        "unknown key 'chp' in an item of 'include'",
+        "x}]",
+        "families.many.include[0].chp: unknown axis. Known: pair, python.",
     ),
     "an unknown value in include": (
         "include: [{python: onw, pair: new}]",
@@ -256,15 +256,15 @@ ADDED = {
     "an include without an axis": (
         "include: [{python: own}]",
         "{python: own}]",
-        "an item of 'include' in matrix.yaml.families.many has no 'pair'. Add it.",
+        "families.many.include[0]: it names no value of pair. Add it.",
     ),
     "an exclude of everything": (
         "exclude: [{}]",
         "{}",
-        "an item of 'exclude' must name a value of an axis.",
+        "families.many.exclude[0]: it names no value of pair. Add it.",
     ),
     "a list in exclude": ("exclude: [[own]]", "[own]", "must be a mapping"),
-    "text for exclude": ("exclude: own", "own\n", "'exclude' in matrix.yaml.families.many must be"),
+    "text for exclude": ("exclude: own", "own\n", "families.many.exclude: this must be a list."),
     "a value that is a list": ("exclude: [{pair: [new, old]}]", "[new", "must be text, not a list"),
     "an override of no target": (
         "overrides: {own-nwe: {deepspeed: 0.15.0}}",

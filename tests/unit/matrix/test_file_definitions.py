@@ -98,9 +98,9 @@ def test_images_of_a_release() -> None:
         ("    download: ../x\n", "", "'../x' is not a folder of a server."),
         ("    download: /x\n", "", "'/x' is not a folder of a server."),
         ("    download: ftp://x/y\n", "", "'ftp://x/y' is not a web address."),
-        ("    downlod: x\n", "", "unknown key 'downlod' in matrix.yaml.cann.8.0.RC2. Did you mean"),
+        ("    downlod: x\n", "", "unknown key 'downlod' in cann.8.0.RC2. Did you mean"),
         (
-            "    image: {910c: a/b:1}\n",
+            "    image: {910c: quay.io/b:1}\n",
             "",
             "the release has no kernels for chip '910c'. Known: 910b.",
         ),

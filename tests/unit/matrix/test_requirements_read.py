@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from packaging.requirements import InvalidRequirement
+from pydantic import TypeAdapter, ValidationError
 
-from cannery.common.errors import MatrixError
 from cannery.common.specifiers import parse_requirement
-from cannery.common.yaml_reader import parse_yaml
-from cannery.matrix.wheels import read_requirements
+from cannery.matrix.file_definitions import Requirements
 from tests.unit.examples import times
 
+REQUIREMENTS = TypeAdapter(Requirements)
 NAME = r"[a-z0-9._-]{1,3}"
 EXTRAS = r"(\[[a-z,]{0,3}\])?"
 BOUNDS = r"([=!<>~]{1,3}[0-9.*]{0,4}(\.post1)?(\.\*)?,?){0,2}"
@@ -34,9 +32,8 @@ def is_valid(text: str) -> bool:
 @given(st.from_regex(NAME + EXTRAS + BOUNDS + MARKER, fullmatch=True))
 @times(5)
 def test_what_is_accepted_is_what_the_parser_accepts(text: str) -> None:
-    document = f"requirements: [{json.dumps(text)}]"
     try:
-        found = parse_yaml(document, "matrix.yaml", read_requirements)
-    except MatrixError:
+        found = REQUIREMENTS.validate_python((text,))
+    except ValidationError:
         found = ()
     assert found == ((text,) if is_valid(text) else ())

@@ -32,7 +32,7 @@ PROBLEMS = {
         "summary: everything",
         "sumary: everything",
         "sumary",
-        "unknown key 'sumary' in matrix.yaml.targets.full. Did you mean 'summary'?",
+        "unknown key 'sumary' in targets.full. Did you mean 'summary'?",
     ),
     "unknown top key": (
         "deepspeed_plugins:",
@@ -44,10 +44,20 @@ PROBLEMS = {
         "    torch: 2.3.1\n",
         "    torch: 2.3.1\n    torch: 2.1.0\n",
         "torch: 2.1.0",
-        "'torch' is given twice in matrix.yaml.targets.full, first in line",
+        "'torch' is given twice, first in line",
     ),
-    "torch without torch_npu": ("    torch_npu: 2.3.1.post2\n", "", SUMMARY, "has no 'torch_npu'."),
-    "torch_npu without torch": ("    torch: 2.3.1\n", "", SUMMARY, "has no 'torch'. Add it."),
+    "torch without torch_npu": (
+        "    torch_npu: 2.3.1.post2\n",
+        "",
+        SUMMARY,
+        "targets.full: there is no 'torch_npu'. Add it.",
+    ),
+    "torch_npu without torch": (
+        "    torch: 2.3.1\n",
+        "",
+        SUMMARY,
+        "targets.full: there is no 'torch'. Add it.",
+    ),
     "misspelt torch": ("torch: 2.3.1", "troch: 2.3.1", "troch", "Did you mean 'torch'?"),
     "misspelt torch_npu": (
         "torch_npu: 2.3.1.post2",
@@ -57,8 +67,13 @@ PROBLEMS = {
     ),
     "list for text": ("torch: 2.3.1", "torch: [2.3.1]", "[2.3.1]", "must be text, not a list"),
     "mapping for text": ("glibc: 2.31", "glibc: {}", "{}", "must be text, not a mapping"),
-    "nothing for text": ("suite: bullseye", "suite: ~", "~", "must be text, not '~'"),
-    "boolean for text": ("suite: bullseye", "suite: yes", "yes", "must be text, not 'yes'"),
+    "nothing for text": (
+        "suite: bullseye",
+        "suite: ~",
+        "~",
+        "there is no value. Write one, or remove the key.",
+    ),
+    "boolean for text": ("suite: bullseye", "suite: yes", "yes", "must be text, not true or false"),
     "empty text": ("suite: bullseye", "suite: ''", "''", "is empty. Write a value."),
     "text for a list": (
         "    requirements:\n      - numpy<2",
@@ -66,7 +81,12 @@ PROBLEMS = {
         "numpy<2",
         "list",
     ),
-    "list in a list": ("- numpy<2", "- [numpy]", "[numpy]", "an item of 'requirements'"),
+    "list in a list": (
+        "- numpy<2",
+        "- [numpy]",
+        "[numpy]",
+        "cann.8.0.RC2.requirements[0]: this must be text, not a list.",
+    ),
     "text for a mapping": (
         "toolkit: {file: toolkit_8.0.T39_linux-aarch64.run, origin: a partner}",
         "toolkit: yes please",
@@ -92,7 +112,12 @@ PROBLEMS = {
         "3.10",
         "'3.10' has no patch",
     ),
-    "unknown kind of python": ("source: debian", "source: conda", "conda", "no kind of source"),
+    "unknown kind of python": (
+        "source: debian",
+        "source: conda",
+        "conda",
+        "there is no 'conda'. Known: base, debian, standalone.",
+    ),
     "unknown kind of python with an archive": (
         "source: standalone",
         "source: standalon",
@@ -258,7 +283,7 @@ BASE_PROBLEMS = {
         "    suite: bullseye\n",
         "    suite: bullseye\n    distribution: debain\n",
         "debain",
-        "there is no distribution 'debain'. Did you mean 'debian'?",
+        "there is no 'debain'. Did you mean 'debian'?",
     ),
     "suite of another distribution": (
         "    suite: bullseye\n",
@@ -288,7 +313,7 @@ BASE_PROBLEMS = {
         ARCHIVE,
         BY_MACHINE + f"hashes: {{arm: {DIGEST}}}\n",
         f"{DIGEST}}}",
-        "there is no machine 'arm'.",
+        "there is no 'arm'. Known: aarch64, x86_64.",
     ),
     "short hash for a machine": (
         ARCHIVE,
