@@ -86,7 +86,7 @@ def target(**options: Any) -> dict[str, Any]:
     return dict(loaded(id="new", **options)["targets"]["new"])
 
 
-def test_the_newest_that_fits() -> None:
+def test_the_newest_fitting_versions() -> None:
     result = target(python="3.10", torch="2.6.0", cann="8.3.RC1")
     assert result["torch_npu"] == "2.6.0.post3"
     assert result["python"] == "cpython-3.10.20"
@@ -113,7 +113,7 @@ def test_definitions_of_the_matrix_are_used() -> None:
     assert result.entries[0][1][0] == "mine:"
 
 
-def test_an_exact_python_that_the_matrix_lacks_is_declared_with_its_hash() -> None:
+def test_a_new_python_is_declared_with_its_hash() -> None:
     result, text = proposed(python="3.9.19", torch="2.3.1", cann="8.0.RC2")
     archive = yaml.safe_load(text)["pythons"]["cpython-3.9.19"]["archive"]
     assert archive["file"] == (
@@ -151,7 +151,7 @@ def test_a_missing_chip_is_added_to_its_release(options: dict[str, str], chips: 
     assert chips in text
 
 
-def test_a_list_that_is_an_alias_is_not_changed() -> None:
+def test_an_alias_is_not_changed() -> None:
     text = edited("    chips: [910b]  # the usual one", "    chips: &chips [910b]", TEXT)
     text = edited("    chips:\n      - 910b\n", "    chips: *chips\n", text)
     with pytest.raises(MatrixError) as caught:
@@ -199,13 +199,11 @@ def test_nothing_fits(options: dict[str, str], message: str) -> None:
         ({"python": "3.10", "apex": True}, "2.7.1"),
     ],
 )
-def test_the_torch_is_one_that_deepspeed_and_apex_are_known_with(
-    options: dict[str, object], torch: str
-) -> None:
+def test_the_torch_fits_deepspeed_and_apex(options: dict[str, object], torch: str) -> None:
     assert target(**options)["torch"] == torch
 
 
-def test_a_deepspeed_that_is_not_advised_for_this_python_is_not_proposed() -> None:
+def test_only_an_advised_deepspeed_is_proposed() -> None:
     assert "deepspeed" not in target(python="3.9", torch="1.11.0", cann="8.0.RC2")
 
 
