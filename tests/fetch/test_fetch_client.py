@@ -34,7 +34,7 @@ from tests.fetch.fetches import (
 from tests.fetch.server import Files, serving
 
 
-def test_a_certificate_that_is_not_trusted(tmp_path: Path) -> None:
+def test_untrusted_certificates_are_refused(tmp_path: Path) -> None:
     authority, other = trustme.CA(), trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     for name, issuer in (("good", authority), ("unknown", other), ("name", authority)):
@@ -71,7 +71,7 @@ def test_a_full_disk_is_told_before_the_download(
     assert own.fetch(a_file(CONTENT, [files.address("a/toolkit.run")])).path.exists()
 
 
-def test_a_disk_that_fills_up_keeps_what_has_arrived(
+def test_a_full_disk_keeps_the_partial_download(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **_more: object) -> None:
@@ -88,9 +88,7 @@ def test_a_disk_that_fills_up_keeps_what_has_arrived(
     assert fetcher(tmp_path).fetch(file).path.read_bytes() == CONTENT
 
 
-def test_an_interrupt_stops_a_fetch_and_keeps_what_has_arrived(
-    files: Files, tmp_path: Path
-) -> None:
+def test_an_interrupt_stops_a_fetch(files: Files, tmp_path: Path) -> None:
     failing(files, "503")
     own = fetcher(tmp_path)
     own.retries = replace(QUICK, pause=5.0)
@@ -99,7 +97,7 @@ def test_an_interrupt_stops_a_fetch_and_keeps_what_has_arrived(
         own.fetch(a_file(CONTENT, [files.address("a/toolkit.run")]))
 
 
-def test_an_interrupt_does_not_wait_for_a_server_that_stalls(files: Files, tmp_path: Path) -> None:
+def test_an_interrupt_ends_a_stalled_transfer(files: Files, tmp_path: Path) -> None:
     failing(files, "stall")
     own = fetcher(tmp_path)
     own.client = Client(None, (2.0, 60.0))

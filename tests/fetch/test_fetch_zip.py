@@ -62,7 +62,7 @@ def _claims(archive: bytes, size: int) -> bytes:
         (zipped({"a.zip": b"no zip"}), "cannot use a.zip: it is damaged"),
     ],
 )
-def test_a_zip_that_cannot_be_used(archive: bytes, why: str, server: Files, tmp_path: Path) -> None:
+def test_unusable_zips(archive: bytes, why: str, server: Files, tmp_path: Path) -> None:
     with pytest.raises(ArtifactError) as raised:
         fetched(server, tmp_path, archive)
     assert why in str(raised.value)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import errno
-import gzip
 import hashlib
 import io
 import struct
@@ -83,7 +82,7 @@ def test_good_files_are_named_by_their_hashes(full: Target, folder: Path) -> Non
     }
 
 
-def test_all_that_is_missing_is_listed_at_once(full: Target, tmp_path: Path) -> None:
+def test_all_missing_files_are_listed_at_once(full: Target, tmp_path: Path) -> None:
     *missing, advice = refusal(full, tmp_path / "nowhere")
     assert missing == [
         f"{tmp_path}/nowhere/{file.name} is missing. Get it from: {file.origin}."
@@ -147,7 +146,7 @@ def test_programs_for_the_other_machine(full: Target, folder: Path, pack: Pack) 
     assert wrong == f"{what} Get the file for aarch64."
 
 
-def test_a_hash_that_was_not_published(checkout: Checkout, tmp_path: Path) -> None:
+def test_another_hash_is_refused(checkout: Checkout, tmp_path: Path) -> None:
     bare = checkout.matrix.targets["bare"]
     for file in bare.artifacts.values():
         (tmp_path / file.name).write_bytes(tar_gz(elf(AARCH64)))
@@ -156,7 +155,7 @@ def test_a_hash_that_was_not_published(checkout: Checkout, tmp_path: Path) -> No
         assert f"; {DIGEST} was published. The file is damaged" in wrong
 
 
-def test_a_file_that_cannot_be_read_is_an_error_of_its_own(
+def test_an_unreadable_file_is_an_error_of_its_own(
     full: Target, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -195,33 +194,27 @@ NOISE = bytes((i * 7919 + (i >> 3)) % 251 for i in range(4000))
 NO_ARCHIVES = {
     "text": b"just text\n",
     "script without payload": HEADER,
-    "script with text after it": HEADER + b"not compressed",
     "truncated gzip": tar_gz(NOISE)[:-50],
-    "truncated run": run_file(NOISE)[:200],
     "damaged gzip": damaged(tar_gz(NOISE)),
-    "damaged run": damaged(run_file(NOISE)),
     "damaged wheel": damaged(wheel(NOISE)),
-    "truncated wheel": wheel(NOISE)[:-30],
-    "gzip of text": gzip.compress(NOISE),
-    "start of a gzip": b"\x1f\x8b\x08",
 }
 
 
 @pytest.mark.parametrize("content", NO_ARCHIVES.values(), ids=NO_ARCHIVES)
-def test_what_is_no_archive_has_no_machine(tmp_path: Path, content: bytes) -> None:
+def test_damaged_archives_have_no_machine(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)
     assert machine_of(path) == ""
 
 
-def test_a_file_that_differs_in_upper_and_lower_case_is_offered(full: Target, folder: Path) -> None:
+def test_a_name_in_other_case_is_offered(full: Target, folder: Path) -> None:
     name = full.kernels_file.name
     (folder / name).rename(folder / name.upper())
     missing, _ = refusal(full, folder)
     assert f"(There is {name.upper()}, whose name differs only in upper and lower case.)" in missing
 
 
-def test_what_cannot_be_simulated_either_is_not_advised(tmp_path: Path) -> None:
+def test_simulation_is_advised_only_where_possible(tmp_path: Path) -> None:
     targets = parse_matrix(TEXT, "matrix.yaml").targets
     *_, advice = refusal(targets["served"], tmp_path)
     assert "add --simulate" not in advice

@@ -19,7 +19,7 @@ def matrix(tmp_path: Path) -> Matrix:
     return load(tmp_path, TEXT)
 
 
-def test_what_a_stack_says(matrix: Matrix) -> None:
+def test_the_fields_of_an_application(matrix: Matrix) -> None:
     application = matrix.targets["served"].application
     assert application
     assert (application.component, application.version) == ("serve", "1.2")
@@ -35,7 +35,7 @@ def test_what_a_stack_says(matrix: Matrix) -> None:
     ]
 
 
-def test_what_a_stack_asks_for_comes_before_what_its_target_does(matrix: Matrix) -> None:
+def test_requirements_of_an_application_come_first(matrix: Matrix) -> None:
     served, other = matrix.targets["served"], matrix.targets["other"]
     assert served.requirements == ("serve==1.2", "accelerate>=0.34.0", "tqdm")
     assert Requirements(served).groups["application"] == served.requirements
@@ -46,7 +46,7 @@ def test_a_stack_without_requirements_has_no_layer(matrix: Matrix) -> None:
     assert "application" not in Requirements(matrix.targets["old"]).groups
 
 
-def test_what_is_built_from_sources(matrix: Matrix) -> None:
+def test_sdists(matrix: Matrix) -> None:
     sdists = Requirements(matrix.targets["served"]).sdists
     assert set(sdists) == {"deepspeed", "fire", "rouge-score"}
     assert set(Requirements(matrix.targets["full"]).sdists) == {"deepspeed"}
@@ -58,7 +58,7 @@ def test_a_stack_is_the_last_component(matrix: Matrix) -> None:
     assert "torch" not in matrix.targets["other"].components
 
 
-def test_what_only_vendors_have_is_an_artifact(matrix: Matrix) -> None:
+def test_artifacts(matrix: Matrix) -> None:
     assert {name: file.name for name, file in matrix.targets["served"].artifacts.items()} == {
         "toolkit": "toolkit_8.0.RC2_linux-aarch64.run",
         "kernels": "kernels-910b_8.0.RC2_linux.run",
@@ -87,7 +87,7 @@ def test_what_only_vendors_have_is_an_artifact(matrix: Matrix) -> None:
         ("other", set()),
     ],
 )
-def test_what_the_simulator_cannot_make(matrix: Matrix, name: str, real: set[str]) -> None:
+def test_real_artifacts(matrix: Matrix, name: str, real: set[str]) -> None:
     assert set(matrix.targets[name].real_artifacts) == real
 
 

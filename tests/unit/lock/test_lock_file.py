@@ -80,7 +80,7 @@ def divided(target: Target, text: str) -> dict[str, list[str]]:
     }
 
 
-def test_each_wheel_goes_to_the_first_group_that_needs_it(full: Target) -> None:
+def test_wheels_go_to_the_first_group_in_need(full: Target) -> None:
     assert divided(full, lock_for(full)) == {
         "cann": ["numpy"],
         "torch": ["torch"],
@@ -120,7 +120,7 @@ def test_targets_share_a_component_whatever_it_needs(full: Target) -> None:
     assert one["torch-deps"] != other["torch-deps"]
 
 
-def test_packages_that_need_each_other_do_not_hang_the_division(full: Target) -> None:
+def test_a_cycle_of_requirements_is_divided(full: Target) -> None:
     text = locked("a==1", "-r torch.in", "b") + locked("b==1", "a")
     assert divided(full, text)["torch-deps"] == ["a", "b"]
 
@@ -148,7 +148,7 @@ def test_a_lock_of_other_requirements_is_stale(
         check_lock(Requirements(changed), lock)
 
 
-def test_an_override_is_what_must_be_locked(tmp_path: Path) -> None:
+def test_an_override_must_be_locked(tmp_path: Path) -> None:
     """CANN asks for numpy<2, and the application overrides that."""
     checkout = stacked_checkout(tmp_path)
     target = checkout.matrix.targets["served"]
@@ -232,7 +232,7 @@ def test_a_lock_of_an_earlier_version_is_refused_in_one_sentence(full: Target) -
 
 
 @pytest.mark.parametrize(("old", "new", "said"), MISFITS.values(), ids=MISFITS)
-def test_a_lock_that_does_not_fit(full: Target, old: str, new: str, said: str) -> None:
+def test_a_misfit_is_reported_at_its_line(full: Target, old: str, new: str, said: str) -> None:
     wheels = parse_lock(edited(old, new, lock_for(full)))
     with pytest.raises(MatrixError) as caught:
         check_lock(Requirements(full), wheels)
@@ -245,7 +245,7 @@ def test_a_lock_that_does_not_fit(full: Target, old: str, new: str, said: str) -
     )
 
 
-def test_everything_that_does_not_fit_is_in_one_message(full: Target) -> None:
+def test_all_misfits_are_in_one_message(full: Target) -> None:
     with pytest.raises(MatrixError) as caught:
         check_lock(Requirements(full), parse_lock(lock_for(full, without=["numpy", "pip"])))
     said = [each.what for each in caught.value.problems]
@@ -253,7 +253,7 @@ def test_everything_that_does_not_fit_is_in_one_message(full: Target) -> None:
     assert DIGEST not in str(caught.value)
 
 
-def test_the_lines_that_are_wrong_have_the_numbers_of_the_whole_file(full: Target) -> None:
+def test_invalid_lines_have_their_numbers(full: Target) -> None:
     lock = lock_for(full)
     count = len(lock.splitlines())
     with pytest.raises(MatrixError) as caught:

@@ -172,7 +172,7 @@ def test_only_named_packages_may_move(uv: Uv) -> None:
     assert "--upgrade" not in uv.noted()[0]
 
 
-def test_uv_begins_with_the_lock_that_is_there(uv: Uv) -> None:
+def test_uv_begins_with_the_current_lock(uv: Uv) -> None:
     target = uv.checkout.matrix.targets["served"]
     uv.lock("served")
     assert uv.noted()[1]["lock.txt"] == with_files(lock_of(target), {})
@@ -182,7 +182,7 @@ def test_uv_begins_with_the_lock_that_is_there(uv: Uv) -> None:
 
 
 @pytest.mark.slow
-def test_a_lock_that_stays_as_it_is_is_not_written(uv: Uv) -> None:
+def test_an_equal_lock_is_not_written(uv: Uv) -> None:
     targets = [uv.checkout.matrix.targets[name] for name in ("served", "other")]
     paths = [uv.checkout.project.build_lock, *map(uv.checkout.project.lock, targets)]
     assert [*write_locks(uv.checkout.project, targets, [], INDEX).changed] == paths
@@ -202,7 +202,7 @@ FAILURES: dict[str, tuple[str, type[Exception], str]] = {
 
 
 @pytest.mark.parametrize(("says", "kind", "message"), FAILURES.values(), ids=FAILURES)
-def test_uv_that_fails(
+def test_failures_of_uv(
     uv: Uv, monkeypatch: pytest.MonkeyPatch, says: str, kind: Any, message: str
 ) -> None:
     monkeypatch.setenv("UV_SAYS", says)
@@ -241,7 +241,7 @@ def test_both_locks_are_written(built: Uv) -> None:
     assert {path.name for path in done.changed} == names
 
 
-def test_a_version_that_the_index_lacks_is_named_with_its_line(
+def test_a_missing_version_is_named_with_its_line(
     built: Uv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     says = "No solution found: there is no version of serve-npu==1.1"
@@ -261,9 +261,7 @@ def test_an_unknown_package_cannot_be_upgraded(built: Uv) -> None:
         check_upgrades(built.checkout.project, targets, ["whel"])
 
 
-def test_the_lock_names_the_file_that_the_installer_takes(
-    uv: Uv, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_lock_names_the_best_file(uv: Uv, monkeypatch: pytest.MonkeyPatch) -> None:
     tags = "py3-none-any cp39-cp39-manylinux_2_17_aarch64 cp39-cp39-manylinux_2_34_aarch64"
     monkeypatch.setenv("UV_TAGS", tags)
     text = uv.lock("full")

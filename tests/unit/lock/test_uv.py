@@ -103,7 +103,7 @@ def test_the_documented_variable_names_the_index(
 
 
 @pytest.mark.slow
-def test_what_a_marker_leaves_out_is_not_in_the_lock(index: PackageIndex) -> None:
+def test_markers_apply_to_the_target(index: PackageIndex) -> None:
     options = ("--python-version", "3.9.2", "--python-platform", "aarch64-manylinux_2_31")
     marked = ("demo; python_version < '3.9'", "demo; platform_machine == 'x86_64'")
     assert locked(index, *marked, options=options) == []

@@ -35,7 +35,7 @@ def registries(monkeypatch: pytest.MonkeyPatch) -> Registries:
     return result
 
 
-def test_what_the_registry_has_is_shown_and_not_written(
+def test_digests_are_shown_and_not_written(
     tmp_path: Path, registries: Registries, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project = make_checkout(tmp_path, TEXT).project
@@ -58,7 +58,7 @@ def test_only_the_digest_is_written(tmp_path: Path, registries: Registries) -> N
     assert registries.asked == []
 
 
-def test_a_build_base_is_one_that_targets_use(tmp_path: Path, registries: Registries) -> None:
+def test_build_bases_get_a_digest(tmp_path: Path, registries: Registries) -> None:
     text = edited(f"image: debian:12@sha256:{DIGEST}", "image: debian:12")
     project = make_checkout(tmp_path, text).project
     update_bases(project, building="amd64", write=True, ca=None)

@@ -108,7 +108,7 @@ def test_the_table_of_vllm_ascend() -> None:
     )
 
 
-def test_rows_that_are_known_or_rejected_are_not_new() -> None:
+def test_known_and_rejected_rows_are_not_new() -> None:
     known = "| CANN 9.1.0 | 2.9.0 | 2.9.0.post6 | v2.9.0-26.1.0 |\n"
     rejected = "| CANN 5.0.3 | 1.8.1 | 1.5.0.post3 | 2.0.3.tr5 |\n"
     rows = new_rows(read_table(ENGLISH + known + rejected, "table.md"), COMPAT)
@@ -123,7 +123,7 @@ def test_a_page_without_the_table(text: str) -> None:
         read_table(text, "page")
 
 
-def test_rows_that_cannot_be_read_are_all_named() -> None:
+def test_all_unreadable_rows_are_named() -> None:
     wrong = "| soon | 2.9.0 | 2.9.0.post9 | x |\n| CANN 9.1.1 | 2.9 or so | 2.9.0 | x |\n| CANN |\n"
     with pytest.raises(MatrixError) as caught:
         read_table(ENGLISH + wrong, "table.md")

@@ -169,7 +169,7 @@ def test_a_torch_whose_maintenance_has_ended_is_left_out(
         ("    common: {", "    exclude: []\n    common: {", "'build.py new' adds a single target"),
     ],
 )
-def test_a_family_that_cannot_be_edited_is_left_to_people(
+def test_other_families_are_left_to_people(
     project: Project, old: str, new: str, problem: str
 ) -> None:
     project.matrix_file.write_text(edited(old, new, TEXT), encoding="utf-8")
@@ -214,7 +214,7 @@ def test_a_table_of_a_project_is_cited_as_one(project: Project, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("table", "error"), [("none.md", FileError), ("http://127.0.0.1:9/x.md", EngineError)]
 )
-def test_a_table_that_cannot_be_had(
+def test_an_unavailable_table_is_an_error(
     project: Project, table: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -279,7 +279,7 @@ def test_both_tables_of_october_bring_all_their_pairs_judged_and_locked_in_one_r
     assert (again.text, again.files) == ("", {})
 
 
-def test_targets_that_cannot_be_locked_are_left_out(
+def test_targets_without_a_solution_are_left_out(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lock(_project: Project, target: Target, *_: object) -> str:
