@@ -108,16 +108,22 @@ class OneOf:
         return core_schema.literal_schema([*self.names])
 
 
-def matching(pattern: str, message: str) -> AfterValidator:
-    """Marks a text that must match the whole ``pattern``; ``message`` may have ``{text!r}``."""
-    compiled = re.compile(pattern)
+def fitting(
+    fits: Callable[[Any], object], message: str, shown: Callable[[Any], object] = lambda text: text
+) -> AfterValidator:
+    """Marks a value that ``fits``; ``message`` may have ``{text!r}``, which is what is shown."""
 
-    def check(text: str) -> str:
-        if not compiled.fullmatch(text):
-            raise ValueError(message.format(text=text))
-        return text
+    def check(value: Any) -> Any:
+        if not fits(value):
+            raise ValueError(message.format(text=shown(value)))
+        return value
 
     return AfterValidator(check)
+
+
+def matching(pattern: str, message: str) -> AfterValidator:
+    """Marks a text that matches the whole ``pattern``; the message is as that of ``fitting``."""
+    return fitting(re.compile(pattern).fullmatch, message)
 
 
 @dataclass(frozen=True)

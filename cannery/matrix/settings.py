@@ -11,52 +11,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo
 
 from cannery.common.bases import DEFAULT_ORDER, Address, Base, CannSource
 from cannery.common.errors import MatrixError, Problem, did_you_mean
 from cannery.common.files import read_text
 from cannery.common.http import without_login
 from cannery.common.model import CannRelease, Target, chip_hint
-from cannery.common.models import Model, Parsed, Unique, parse_toml_as
+from cannery.common.models import Model, Parsed, Unique, fitting, parse_toml_as
 from cannery.common.references import full_reference, is_registry, is_versioned, read_reference
-from cannery.matrix.file_definitions import is_header, is_url
+from cannery.matrix.file_definitions import Mirror
 from cannery.matrix.files import SETTINGS
 from cannery.matrix.matrix import Matrix
 
 
-class _Server(Model):
-    url: str
-    headers: dict[str, str] = Field(default={})
-
-    @field_validator("url")
-    @classmethod
-    def _is_address(cls, url: str) -> str:
-        if not is_url(url):
-            raise ValueError(f"{url!r} is not a web address. Write it as https://HOST/PATH.")
-        return url.rstrip("/")
-
-    @field_validator("headers")
-    @classmethod
-    def _are_headers(cls, headers: dict[str, str]) -> dict[str, str]:
-        if not all(is_header(*pair) for pair in headers.items()):
-            raise ValueError("this must be a table of request headers.")
-        return headers
-
-
-def _address(server: _Server) -> Address:
-    return Address(url=server.url, headers=tuple(server.headers.items()))
-
-
-def _printable(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("the value has line breaks or control characters.")
-    return text
-
-
 def _path(text: str, info: ValidationInfo) -> Path:
     root: Path = (info.context or {}).get("root", Path())
-    return root / _printable(text)
+    return root / text
 
 
 def _program(text: str, info: ValidationInfo) -> Path:
@@ -73,32 +44,41 @@ def _removed(_: str) -> str:
     )
 
 
-def _image(text: str) -> str:
-    if not is_versioned(text):
-        noun = "the reference of an image, as in registry/name:tag"
-        raise ValueError(f"{without_login(text)!r} is not {noun}.")
-    return text
+def _address(server: Mirror) -> Address:
+    return Address(url=server.url.rstrip("/"), headers=tuple(server.headers.items()))
 
 
-def _registry(text: str) -> str:
-    if not is_registry(text):
-        fix = "Write it as registry.example.com or registry.example.com/folder."
-        raise ValueError(f"{without_login(text)!r} is not a registry. {fix}")
-    return text
-
-
-def _repository(text: str) -> str:
-    named = read_reference(text)
-    if not named or not named.registry or named.version:
-        what = f"{without_login(text)!r} is not a repository with its registry."
-        raise ValueError(f"{what} Write it as docker.io/library/debian.")
-    return text
-
-
-Server = Annotated[
-    _Server, BeforeValidator(lambda url: {"url": url} if isinstance(url, str) else url)
+Printable = Annotated[
+    str, fitting(str.isprintable, "the value has line breaks or control characters.")
 ]
-Registry = Annotated[str, Parsed(_registry)]
+Image = Annotated[
+    str,
+    fitting(
+        is_versioned,
+        "{text!r} is not the reference of an image, as in registry/name:tag.",
+        without_login,
+    ),
+]
+Registry = Annotated[
+    str,
+    fitting(
+        is_registry,
+        "{text!r} is not a registry. "
+        "Write it as registry.example.com or registry.example.com/folder.",
+        without_login,
+    ),
+]
+Repository = Annotated[
+    str,
+    fitting(
+        lambda text: (named := read_reference(text)) and named.registry and not named.version,
+        "{text!r} is not a repository with its registry. Write it as docker.io/library/debian.",
+        without_login,
+    ),
+]
+Server = Annotated[
+    Mirror, BeforeValidator(lambda url: {"url": url} if isinstance(url, str) else url)
+]
 Mirrors = Mapping[str, tuple[str, ...]]
 
 
@@ -109,7 +89,7 @@ class Sources(Model):
     servers: tuple[Annotated[Address, Parsed(_address, of=Server)], ...] = Field(
         default=(), description="Servers that have files under their names alone."
     )
-    accept_eula: Annotated[str, Parsed(_printable)] = Field(
+    accept_eula: Printable = Field(
         default="", alias="accept-eula", description="Who accepts the vendor's licence."
     )
     cache: Annotated[Path, Parsed(_path, info=True)] | None = Field(
@@ -122,15 +102,13 @@ class Settings(Model):
     """What cannery.toml says, and the defaults of the rest."""
 
     sources: Sources = Sources()
-    images: dict[str, dict[str, Annotated[str, Parsed(_image)]]] = Field(
+    images: dict[str, dict[str, Image]] = Field(
         default={}, description="Release and chip to the reference of an image with it."
     )
     mirrors: dict[Registry, tuple[Registry, ...]] = Field(
         default={}, description="Registry to those that are asked in its place."
     )
-    stand_ins: dict[
-        Annotated[str, Parsed(_repository)], Annotated[Path, Parsed(_program, info=True)]
-    ] = Field(
+    stand_ins: dict[Repository, Annotated[Path, Parsed(_program, info=True)]] = Field(
         default={},
         alias="stand-ins",
         description="Repository to the program that makes an image in place of one of its images "

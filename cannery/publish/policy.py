@@ -21,6 +21,7 @@ from cannery.common.models import (
     Parsed,
     SchemaVersion,
     Unique,
+    fitting,
     matching,
     raise_mistakes,
     read_yaml,
@@ -98,13 +99,6 @@ def load(path: Path, matrix: Matrix) -> Publishing:
     return read_yaml(PublishFile, path, context=context).policy(matrix)
 
 
-def _repository(text: str) -> str:
-    if not is_repository(text):
-        fix = "Use a-z, 0-9, '-', '_', '.' and '/', and leave the registry out."
-        raise ValueError(f"invalid repository name {text!r}. {fix}")
-    return text
-
-
 def _with_fields(*needed: str) -> Callable[[str], str]:
     fields = " and ".join(f"{{{name}}}" for name in needed)
 
@@ -128,12 +122,6 @@ def _scheme(text: str) -> str:
     return text
 
 
-def _tag(text: str) -> str:
-    if not is_tag(text):
-        raise ValueError(f"invalid tag {text!r}. {_TAG_FORM}")
-    return text
-
-
 def _target(name: str, info: ValidationInfo) -> str:
     known = (info.context or {})["matrix"].targets
     if name not in known:
@@ -149,7 +137,7 @@ def _owner(name: str, info: ValidationInfo) -> str:
     return owners[name]
 
 
-Tag = Annotated[str, Parsed(_tag)]
+Tag = Annotated[str, fitting(is_tag, f"invalid tag {{text!r}}. {_TAG_FORM}")]
 TargetName = Annotated[str, Parsed(_target, info=True)]
 
 
@@ -164,7 +152,14 @@ class PublishFile(Model):
     """The names of published images, and the tags that move."""
 
     schema_: Annotated[str, SchemaVersion(1)] = Field(alias="schema")
-    repository: Annotated[str, Parsed(_repository)]
+    repository: Annotated[
+        str,
+        fitting(
+            is_repository,
+            "invalid repository name {text!r}. "
+            "Use a-z, 0-9, '-', '_', '.' and '/', and leave the registry out.",
+        ),
+    ]
     tags: Tags
     aliases: dict[Tag, Annotated[str, Parsed(_owner, info=True)]] = Field(
         default={},
