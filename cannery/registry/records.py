@@ -6,9 +6,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from cannery.common.errors import FileError, Problem, file_error
 from cannery.common.files import read_text
@@ -180,57 +181,28 @@ def read_record(path: Path) -> Record:
     """The record in the file ``path``, which must have a name that ``record_file`` gives it."""
     wrong = ""
     try:
-        loaded = parse_json(read_text(path))
-        record = _record(loaded if isinstance(loaded, dict) else {})
+        record = _parsed(read_text(path))
         if path not in _paths(path.parent.parent, record):
             wrong = f"it is the record of {record.target}, tag {record.tag}, which has another name"
     except FileNotFoundError as error:
         raise file_error("read", path, error) from error
-    except KeyError as error:
-        wrong = f"the field {error} is missing"
-    except json.JSONDecodeError as error:
-        wrong = f"it is not JSON: {error}"
+    except ValidationError as error:
+        first = error.errors()[0]
+        wrong = f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg'].lower()}"
     except ValueError as error:
         wrong = str(error)
-    except (TypeError, AttributeError) as error:
-        wrong = f"a field has the wrong type: {error}"
     if wrong:
         fix = "Restore it from git: a record is never edited."
         raise FileError(Problem(what=f"{path} is not a valid record of a push: {wrong}.", fix=fix))
     return record
 
 
-def _record(loaded: dict[str, Any]) -> Record:
-    if loaded.pop("schema") != _SCHEMA:
-        raise ValueError("this version of cannery reads schema 1 only")
-    pairs = loaded["changes"]["changed"].items()
-    changed = {name: (str(before), str(after)) for name, (before, after) in pairs}
-    images = {}
-    for platform, image in loaded["platforms"].items():
-        layers = tuple(_made(LayerRecord, layer) for layer in image["layers"])
-        images[platform] = _made(PlatformImage, {**image, "layers": layers})
-    loaded |= {
-        "platforms": images,
-        "changes": _made(Changes, {**loaded["changes"], "changed": changed}),
-        "verified": tuple(_made(Tested, result) for result in loaded["verified"]),
-        "tags": tuple(loaded["tags"]),
-    }
-    record: Record = _made(Record, loaded)
-    return record
-
-
-def _made(kind: Any, values: dict[str, Any]) -> Any:
-    """A ``kind`` made of ``values``, which must have all of its fields with their types."""
-    names = {field.name: str(field.type) for field in fields(kind)}
-    if unknown := sorted({*values} - {*names}):
-        raise ValueError(f"unknown field {unknown[0]!r}")
-    for name, annotation in names.items():
-        scalar = {"str": str, "int": int, "bool": bool}.get(annotation)
-        if scalar and type(values[name]) is not scalar:
-            raise ValueError(f"the field {name!r} is not of type {annotation}")
-        if annotation.startswith(("Mapping", "Packages")) and not isinstance(values[name], dict):
-            raise ValueError(f"the field {name!r} is not a mapping")
-    return kind(**values)
+def _parsed(text: str) -> Record:
+    loaded = parse_json(text)
+    if isinstance(loaded, dict) and loaded.pop("schema", None) != _SCHEMA:
+        raise ValueError(f"this version of cannery reads schema {_SCHEMA} only")
+    # Only from JSON do strict types take lists as tuples.
+    return TypeAdapter(Record).validate_json(json.dumps(loaded), strict=True, extra="forbid")
 
 
 def difference(since: str, before: Packages, after: Packages) -> Changes:
