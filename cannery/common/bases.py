@@ -207,13 +207,15 @@ class PythonSource(StrEnum):
 class Python:
     """One interpreter. ``version`` has the patch level.
 
-    ``archives`` maps machines, such as aarch64, to the archives of STANDALONE.
+    ``archives`` maps machines, such as aarch64, to the archives of STANDALONE; ``base`` is the name
+    of the base that has it otherwise.
     """
 
     name: str
     version: str
     source: PythonSource
     archives: Mapping[str, File] = field(default_factory=dict)
+    base: str = ""
 
     @property
     def minor(self) -> str:

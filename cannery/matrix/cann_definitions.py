@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from cannery.common.bases import File
 from cannery.common.cann_version import CannVersion
-from cannery.common.documents import Key
-from cannery.common.errors import Problem, did_you_mean
+from cannery.common.documents import Key, Steps
+from cannery.common.errors import did_you_mean
 from cannery.common.model import MACHINE_OF, CannPackages, CannRelease, Layout, chip_hint
 from cannery.common.models import Model, Sha256, Unique, matching, raise_mistakes
 from cannery.common.references import is_versioned
@@ -116,14 +116,13 @@ class _Release:
     shape: ReleaseShape
     defaults: CannDefaults
     downloads: Downloads
-    problems: list[Problem]
+    mistakes: list[tuple[Steps, str, str]]
 
     def wrong(self, what: str, fix: str, *path: Key) -> None:
-        self.problems.append(Problem(what=what, fix=fix, where=self.shape.place(*path)))
+        self.mistakes.append(((self.version, *path), what, fix))
 
     def missing(self, key: str, *path: Key) -> None:
-        name = ".".join(map(str, ("cann", self.version, *path)))
-        what = f"{name} has no {key!r}, and cann_layouts has none for its layout."
+        what = f"there is no {key!r}, and cann_layouts has none for its layout."
         self.wrong(what, "Add it to one of them.", *path)
 
     def files(
@@ -174,18 +173,30 @@ class _Release:
         return kernels
 
 
-def made_release(
-    version: str,
-    shape: ReleaseShape,
-    layouts: Mapping[Layout, CannDefaults],
-    downloads: Downloads,
-    problems: list[Problem],
-) -> CannRelease:
-    """The release ``version`` of CANN; mistakes become problems."""
-    defaults = layouts.get(shape.layout, CannDefaults())
-    release = _Release(
-        version=version, shape=shape, defaults=defaults, downloads=downloads, problems=problems
-    )
+def releases(shapes: Mapping[str, ReleaseShape], info: ValidationInfo) -> dict[str, CannRelease]:
+    """The releases by their version, with what their layouts have, which were read before."""
+    if not {"downloads", "cann_layouts"} <= info.data.keys():
+        return {}  # one of them is wrong
+    mistakes: list[tuple[Steps, str, str]] = []
+    made = {}
+    for version, shape in shapes.items():
+        defaults = info.data["cann_layouts"].get(shape.layout, CannDefaults())
+        downloads = info.data["downloads"]
+        made[version] = _made(
+            _Release(
+                version=version,
+                shape=shape,
+                defaults=defaults,
+                downloads=downloads,
+                mistakes=mistakes,
+            )
+        )
+    raise_mistakes(mistakes)
+    return made
+
+
+def _made(release: _Release) -> CannRelease:
+    version, shape, defaults = release.version, release.shape, release.defaults
     if not shape.toolkit and not defaults.toolkit:
         release.missing("toolkit")
     if not shape.kernels and not shape.chips:

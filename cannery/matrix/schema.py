@@ -37,7 +37,7 @@ from cannery.common.models import Model, SchemaVersion, Unique, matching, raise_
 from cannery.compat import Compat, Finding, Refusal, judge, parse_compat, refusals_of
 from cannery.compat.files import file_name, has_chip, has_nnal
 from cannery.compat.nearest import pinned_beside
-from cannery.matrix.definitions import Definitions, DefinitionsShape, made_definitions
+from cannery.matrix.definitions import Definitions
 from cannery.matrix.distributions import entry_elsewhere
 from cannery.matrix.families import Family, expand
 from cannery.matrix.file_definitions import Requirements, named
@@ -153,7 +153,7 @@ def _targets_or_families(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"required": ["targets"]}, {"required": ["families"]}]
 
 
-class MatrixShape(DefinitionsShape):
+class MatrixShape(Definitions):
     """The whole of matrix.yaml, with the files of cannery/data."""
 
     model_config = ConfigDict(json_schema_extra=_targets_or_families)
@@ -197,14 +197,12 @@ def parse_matrix(
     top = load_with_data(text, name, data, problems)
     unused = [f"families: {value}" for value in expand(top, problems)]
     shape = validate(MatrixShape, top, top, problems)
-    definitions = made_definitions(shape, problems)
-    _raise(problems)
     judgement = CompatErrors(top, compat)
     targets: dict[str, Target] = {}
     for target_id, each in shape.targets.items():
         before = len(problems)
-        reading = _Reading(shape=each, definitions=definitions, facts=facts, problems=problems)
-        target = reading.target(target_id, definitions.bases[shape.build_base])
+        reading = _Reading(shape=each, definitions=shape, facts=facts, problems=problems)
+        target = reading.target(target_id, shape.bases[shape.build_base])
         targets[target_id] = replace(target, span=top.place("targets", target_id))
         if len(problems) == before:
             judgement.add(targets[target_id])
@@ -212,13 +210,14 @@ def parse_matrix(
     used = {id(each) for target in targets.values() for each in _used(target)}
     unused += (
         f"{key}: {each}"
-        for key in MatrixShape.model_fields
-        for each, value in definitions.sections.get(key, {}).items()
+        for key in Definitions.model_fields
+        if key not in ("downloads", "cann_layouts", "leave_out")
+        for each, value in getattr(shape, key).items()
         if id(value) not in used and top.place(key, each).file == name
     )
     return Matrix(
         targets=recommended_first(shape.recommended, targets),
-        cann=definitions.cann,
+        cann=shape.cann,
         unused=tuple(unused),
         findings=judgement.findings,
     )
@@ -250,11 +249,10 @@ class _Reading:
         self.problems.append(Problem(what=what, fix=fix, where=self.shape.place(*path)))
 
     def target(self, name: str, build_base: Base) -> Target:
-        shape, definitions, wheels = self.shape, self.definitions, self.definitions.wheels
+        shape, definitions = self.shape, self.definitions
         base, python = definitions.bases[shape.base], definitions.pythons[shape.python]
-        bundled = definitions.python_bases.get(python.name, base.name)
-        if bundled != base.name:
-            what = f"{python.name} comes with base {bundled}, not {base.name}."
+        if python.base not in ("", base.name):
+            what = f"{python.name} comes with base {python.base}, not {base.name}."
             self.wrong(what, definitions.pythons_for(base, python), "python")
         application = definitions.applications.get(shape.application)
         for package in application.packages if application else ():
@@ -283,14 +281,14 @@ class _Reading:
             torch=shape.torch,
             torch_npu=shape.torch_npu,
             torch_index=definitions.torch_indexes.get(shape.torch_index),
-            torch_wheel=wheels["torch_wheels"].get(shape.torch),
-            torch_npu_wheel=wheels["torch_npu_wheels"].get(shape.torch_npu),
-            apex=wheels["apex"].get(shape.apex),
+            torch_wheel=definitions.torch_wheels.get(shape.torch),
+            torch_npu_wheel=definitions.torch_npu_wheels.get(shape.torch_npu),
+            apex=definitions.apex.get(shape.apex),
             deepspeed=shape.deepspeed,
             deepspeed_wheel=definitions.deepspeed_wheels.get(shape.deepspeed),
-            deepspeed_plugin=wheels["deepspeed_plugins"].get(shape.deepspeed),
+            deepspeed_plugin=definitions.deepspeed_plugins.get(shape.deepspeed),
             extras=extras,
-            triton_ascend_wheel=wheels["triton_ascend_wheels"].get(extras.get(TRITON_ASCEND, "")),
+            triton_ascend_wheel=definitions.triton_ascend_wheels.get(extras.get(TRITON_ASCEND, "")),
             application=application,
             requirements=(*(application.requirements if application else ()), *shape.requirements),
             leave_out=tuple(
