@@ -172,62 +172,59 @@ class _Release:
                 self.wrong(what, fix, "chips", shape.chips.index(chip))
         return kernels
 
+    def made(self) -> CannRelease:
+        version, shape, defaults = self.version, self.shape, self.defaults
+        if not shape.toolkit and not defaults.toolkit:
+            self.missing("toolkit")
+        if not shape.kernels and not shape.chips:
+            self.missing("kernels")
+        toolkit, kernels = self.files(shape.toolkit, defaults.toolkit, "toolkit"), self.kernels()
+        nnal: dict[str, File] = {}
+        if shape.nnal or (defaults.nnal and not shape.without):
+            nnal = self.files(shape.nnal, defaults.nnal, "nnal")
+        packages = {
+            machine: CannPackages(
+                toolkit=toolkit[machine],
+                kernels={chip: files[machine] for chip, files in kernels.items()},
+                nnal=nnal.get(machine),
+            )
+            for machine in MACHINE_OF.values()
+        }
+        names = [file.name for each in packages.values() for file in each.files]
+        known = {*names, *map(zip_name, names)}
+        for name in shape.sha256.keys() - known:
+            hint = did_you_mean(name, known)
+            self.wrong(f"CANN {version} has no file {name!r}.", hint, "sha256", name)
+        for chip in shape.image.keys() - kernels.keys():
+            hint = chip_hint(chip, kernels)
+            self.wrong(f"the release has no kernels for chip {chip!r}.", hint, "image", chip)
+        return CannRelease(
+            version=version,
+            layout=shape.layout,
+            emulated=shape.installer == "emulated",
+            interim=shape.edition == "interim",
+            nearest_public=shape.nearest_public,
+            packages=packages,
+            images=shape.image,
+            requirements=shape.requirements or defaults.requirements,
+        )
+
 
 def releases(shapes: Mapping[str, ReleaseShape], info: ValidationInfo) -> dict[str, CannRelease]:
     """The releases by their version, with what their layouts have, which were read before."""
     if not {"downloads", "cann_layouts"} <= info.data.keys():
         return {}  # one of them is wrong
     mistakes: list[tuple[Steps, str, str]] = []
-    made = {}
-    for version, shape in shapes.items():
-        defaults = info.data["cann_layouts"].get(shape.layout, CannDefaults())
-        downloads = info.data["downloads"]
-        made[version] = _made(
-            _Release(
-                version=version,
-                shape=shape,
-                defaults=defaults,
-                downloads=downloads,
-                mistakes=mistakes,
-            )
-        )
+    layouts, no_layout = info.data["cann_layouts"], CannDefaults()
+    made = {
+        version: _Release(
+            version=version,
+            shape=shape,
+            defaults=layouts.get(shape.layout, no_layout),
+            downloads=info.data["downloads"],
+            mistakes=mistakes,
+        ).made()
+        for version, shape in shapes.items()
+    }
     raise_mistakes(mistakes)
     return made
-
-
-def _made(release: _Release) -> CannRelease:
-    version, shape, defaults = release.version, release.shape, release.defaults
-    if not shape.toolkit and not defaults.toolkit:
-        release.missing("toolkit")
-    if not shape.kernels and not shape.chips:
-        release.missing("kernels")
-    toolkit, kernels = release.files(shape.toolkit, defaults.toolkit, "toolkit"), release.kernels()
-    nnal: dict[str, File] = {}
-    if shape.nnal or (defaults.nnal and not shape.without):
-        nnal = release.files(shape.nnal, defaults.nnal, "nnal")
-    packages = {
-        machine: CannPackages(
-            toolkit=toolkit[machine],
-            kernels={chip: files[machine] for chip, files in kernels.items()},
-            nnal=nnal.get(machine),
-        )
-        for machine in MACHINE_OF.values()
-    }
-    names = [file.name for each in packages.values() for file in each.files]
-    known = {*names, *map(zip_name, names)}
-    for name in shape.sha256.keys() - known:
-        hint = did_you_mean(name, known)
-        release.wrong(f"CANN {version} has no file {name!r}.", hint, "sha256", name)
-    for chip in shape.image.keys() - kernels.keys():
-        hint = chip_hint(chip, kernels)
-        release.wrong(f"the release has no kernels for chip {chip!r}.", hint, "image", chip)
-    return CannRelease(
-        version=version,
-        layout=shape.layout,
-        emulated=shape.installer == "emulated",
-        interim=shape.edition == "interim",
-        nearest_public=shape.nearest_public,
-        packages=packages,
-        images=shape.image,
-        requirements=shape.requirements or defaults.requirements,
-    )

@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 from pydantic import (
     AfterValidator,
-    ConfigDict,
     Discriminator,
     Field,
     Tag,
@@ -148,42 +147,44 @@ class Archive(FileShape):
         }
 
 
-class PythonShape(Model):
-    """An interpreter: that of a base, or an archive."""
+_PythonVersion = Annotated[
+    str, matching(r"3\.[0-9]+\.[0-9]+", "{text!r} has no patch level. Write it as in 3.9.2.")
+]
 
-    version: Annotated[
-        str, matching(r"3\.[0-9]+\.[0-9]+", "{text!r} has no patch level. Write it as in 3.9.2.")
-    ]
-    model_config = ConfigDict(
-        json_schema_extra={
-            "anyOf": [
-                {
-                    "properties": {"source": {"const": "standalone"}, "base": False},
-                    "required": ["archive"],
-                },
-                {
-                    "properties": {"source": {"enum": ["base", "debian"]}, "archive": False},
-                    "required": ["base"],
-                },
-            ]
-        }
-    )
+
+class BundledPython(Model):
+    """The interpreter of a base."""
+
+    version: _PythonVersion
     # debian is the name of the time when every base was Debian.
-    source: Literal["base", "standalone", "debian"]
-    base: Annotated[str, named("bases", "base")] = ""
-    archive: Archive | None = None
+    source: Literal["base", "debian", "standalone"]
+    base: Annotated[str, named("bases", "base")]
 
-    @model_validator(mode="after")
-    def _has_either(self) -> Self:
-        keys = ("archive", "base") if self.source == "standalone" else ("base", "archive")
-        if not getattr(self, keys[0]):
-            raise_mistakes(
-                [((), f"a python of source {self.source} has no {keys[0]!r}.", "Add it.")]
-            )
-        if getattr(self, keys[1]):
-            what = f"a python of source {self.source} has no {keys[1]}."
-            raise_mistakes([((keys[1],), what, "Remove it.")])
-        return self
+    def python(self, name: str, _: Downloads) -> Python:
+        return Python(name=name, version=self.version, source=PythonSource.BASE, base=self.base)
+
+
+class PythonArchive(Model):
+    """An interpreter of an archive."""
+
+    version: _PythonVersion
+    source: Literal["standalone"]
+    archive: Archive
+
+    def python(self, name: str, downloads: Downloads) -> Python:
+        source, archives = PythonSource.STANDALONE, self.archive.files(downloads)
+        return Python(name=name, version=self.version, source=source, archives=archives)
+
+
+def _kind_of_python(data: Any) -> str:
+    is_archive = isinstance(data, dict) and data.get("source") == "standalone"
+    return "of an archive" if is_archive else "of a base"
+
+
+PythonShape = Annotated[
+    Annotated[BundledPython, Tag("of a base")] | Annotated[PythonArchive, Tag("of an archive")],
+    Discriminator(_kind_of_python),
+]
 
 
 class WheelFile(Model):
@@ -325,18 +326,11 @@ def _bases(shapes: Mapping[str, BaseShape], info: ValidationInfo) -> dict[str, B
     return bases
 
 
-def _pythons(shapes: Mapping[str, PythonShape], info: ValidationInfo) -> dict[str, Python]:
+def _pythons(
+    shapes: Mapping[str, BundledPython | PythonArchive], info: ValidationInfo
+) -> dict[str, Python]:
     downloads = info.data.get("downloads", NO_DOWNLOADS)
-    return {
-        name: Python(
-            name=name,
-            version=shape.version,
-            source=PythonSource.STANDALONE if shape.archive else PythonSource.BASE,
-            archives=shape.archive.files(downloads) if shape.archive else {},
-            base=shape.base,
-        )
-        for name, shape in shapes.items()
-    }
+    return {name: shape.python(name, downloads) for name, shape in shapes.items()}
 
 
 def _applications(
