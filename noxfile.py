@@ -39,7 +39,7 @@ CORES = ("--numprocesses", "auto", "--dist")
 WITH_ENGINE = ("--quiet", "-rs", "--durations=10", *CORES, "loadfile")
 CONTEXT = "cannery/image/context"
 PROGRAMS = [f"{CONTEXT}/{name}" for name in ("compile-python", "describe-image", "seal-layer")]
-PROGRAMS += [f"{CONTEXT}/{name}" for name in ("download-sdist", "install-wheels", "split-lock")]
+PROGRAMS += [f"{CONTEXT}/{name}" for name in ("download-sdist", "install-wheels")]
 PROGRAMS += ["cannery/image/vendor/take-cann"]
 
 
@@ -52,9 +52,9 @@ def lint(session: nox.Session) -> None:
     dockerfiles += glob.glob("examples/*/Dockerfile*")
     session.run("hadolint", "--config", ".hadolint.yaml", *dockerfiles)
     scripts = ["setup.sh", ".ci/run", ".ci/gather", ".ci/propose", ".ci/scanner"]
-    scripts += [f"{CONTEXT}/add-device-user"]
-    shell = "build-hccl-test build-wheel install-packages install-rpms install-uv installer-shims"
-    scripts += [f"{CONTEXT}/{name}" for name in [*shell.split(), "name-python", "native-python"]]
+    shell = "build-hccl-test build-wheel install-guard install-packages install-rpms install-tools"
+    shell += " install-uv installer-shims native-python prepare-system"
+    scripts += [f"{CONTEXT}/{name}" for name in shell.split()]
     scripts += [f"{SIM}/device/build.sh", "cannery/verify/probe/find_python.sh"]
     scripts.append("tools/standin-base")
     scripts += sorted(glob.glob(f"{SIM}/ascend_sim/packages/**/*.sh", recursive=True))

@@ -49,7 +49,7 @@ def render(project: Project, *options: str) -> None:
         CanneryError: it failed.
     """
     argv = [sys.executable, str(project.root / "build.py"), "render", *options]
-    code, said = run(argv, cwd=project.root, capture=True)
+    code, said = run(argv, cwd=project.root)
     if code:
         what = f"build.py render failed in a copy of this checkout ({code}):\n{said.strip()}"
         raise CanneryError(what)

@@ -74,7 +74,7 @@ class Engine:
         named = self.images()
         kept = {named[name] for name in keep if name in named}
         if gone := sorted({*ids} - kept):
-            run(["docker", "image", "rm", "--force", *gone], capture=True)
+            run(["docker", "image", "rm", "--force", *gone])
         must("docker", "buildx", "prune", "--all", "--force")
         left = {*self.images().values()} - kept
         if left or must("docker", "buildx", "du", "--verbose").count("\nID:"):
@@ -176,7 +176,7 @@ def _settings(root: Path) -> dict[str, object]:
 def _wait(process: subprocess.Popen[bytes], root: Path) -> None:
     end = time.monotonic() + _TIMEOUT
     while time.monotonic() < end and process.poll() is None:
-        if run(["docker", "info"], capture=True)[0] == 0:
+        if run(["docker", "info"])[0] == 0:
             return
         time.sleep(0.5)
     said = (root / "dockerd.log").read_text(encoding="utf-8", errors="replace")
@@ -217,7 +217,7 @@ def _clear(root: Path) -> None:
     mounts = [line.split()[4] for line in lines]
     for mount in sorted(mounts, reverse=True):
         if mount.startswith((f"{root}/", f"{RUN}/exec/")):
-            run(["umount", "--lazy", mount], capture=True)
+            run(["umount", "--lazy", mount])
     shutil.rmtree(root, ignore_errors=True)
     shutil.rmtree(RUN / "exec", ignore_errors=True)
     (RUN / "dockerd.pid").unlink(missing_ok=True)
@@ -229,7 +229,7 @@ def must(*argv: str) -> str:
     Raises:
         EngineError: the command failed.
     """
-    code, said = run(argv, capture=True)
+    code, said = run(argv)
     if code:
         raise EngineError(f"'{' '.join(argv)}' failed ({code}): {said.strip()[-1500:]}")
     return said

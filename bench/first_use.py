@@ -140,7 +140,7 @@ def _timed(argv: list[str], folder: Path) -> _Done:
     """Run a command, and measure its seconds and its seconds of processor time."""
     console.say(argv[-1])
     worked, begun = processor_seconds(), time.monotonic()
-    code, said = run(argv, cwd=folder, capture=True, env=os.environ)
+    code, said = run(argv, cwd=folder, env=os.environ)
     seconds = round(time.monotonic() - begun, 1)
     worked = processor_seconds() - worked
     failed = _failure(argv, code, said) if code else None
@@ -148,7 +148,7 @@ def _timed(argv: list[str], folder: Path) -> _Done:
 
 
 def _do(argv: list[str], folder: Path) -> None:
-    code, said = run(argv, cwd=folder, capture=True, env=os.environ)
+    code, said = run(argv, cwd=folder, env=os.environ)
     if code:
         raise EngineError(_failure(argv, code, said))
 

@@ -62,7 +62,7 @@ def _first(pattern: re.Pattern[str], path: Path) -> str:
 
 def _said(*argv: str) -> str:
     try:
-        code, said = run([*argv], capture=True)
+        code, said = run([*argv])
     except EngineError:
         return "none"
     version = re.search(r"\d+\.\d+\.\d+\S*", said)

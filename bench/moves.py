@@ -72,7 +72,7 @@ def earlier(lock: str, name: str, python: str, count: int, folder: Path) -> list
         argv = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest"]
         argv += [str(place), "--only-binary", ":all:", "--platform", "any", "--abi", "none"]
         argv += ["--implementation", "py", "--python-version", python, f"{name}<{before}"]
-        code, said = run(argv, capture=True)
+        code, said = run(argv)
         found = [*place.glob("*.whl")]
         if code or len(found) != 1:
             what = f"the package index has no {name} before {before}. pip says:\n{said.strip()}"

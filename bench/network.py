@@ -61,11 +61,11 @@ def undisturbed() -> Iterator[None]:
 def remove() -> None:
     """Remove the bridge and its rules, also those of an earlier run that was killed."""
     for table in ("nat", "filter"):
-        code, said = run(["iptables", "-w", "-t", table, "-S"], capture=True)
+        code, said = run(["iptables", "-w", "-t", table, "-S"])
         for line in said.splitlines() if code == 0 else ():
             if line.startswith("-A ") and BRIDGE in line.split():
-                run(["iptables", "-w", "-t", table, "-D", *line.split()[1:]], capture=True)
-    run(["ip", "link", "delete", BRIDGE], capture=True)
+                run(["iptables", "-w", "-t", table, "-D", *line.split()[1:]])
+    run(["ip", "link", "delete", BRIDGE])
 
 
 def _rules(subnet: str) -> list[tuple[str, ...]]:
@@ -89,7 +89,7 @@ def free_subnet(used: list[ipaddress.IPv4Network]) -> ipaddress.IPv4Network:
 
 
 def _used() -> list[ipaddress.IPv4Network]:
-    _, said = run(["ip", "-json", "-4", "address"], capture=True)
+    _, said = run(["ip", "-json", "-4", "address"])
     try:
         links = json.loads(said)
     except ValueError:
@@ -102,7 +102,7 @@ def _used() -> list[ipaddress.IPv4Network]:
 
 
 def _must(*argv: str) -> None:
-    code, said = run(argv, capture=True)
+    code, said = run(argv)
     if code:
         raise EngineError(
             Problem(

@@ -222,7 +222,7 @@ class Session:
                 continue
             console.say(f"{name}: {baseline.CHECK}")
             command = ["python3", "-c", baseline.CHECK]
-            code, said = run(spec.docker_argv(name, target.platform, command), capture=True)
+            code, said = run(spec.docker_argv(name, target.platform, command))
             if code:
                 what = f"'{baseline.CHECK}' fails in {name}, so it cannot be compared:\n{said}"
                 raise BuildError(what)
@@ -237,7 +237,7 @@ class Session:
         script = f"import importlib.metadata as m; print(m.version({package!r}))"
         spec = no_device()
         code, said = run(
-            spec.docker_argv(image, target.platform, ["python3", "-c", script]), capture=True
+            spec.docker_argv(image, target.platform, ["python3", "-c", script])
         )
         if code or said.strip() != version:
             what = f"{image} must have {package} {version}. It printed:\n{said}"

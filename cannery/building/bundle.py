@@ -274,7 +274,7 @@ def _download_packages(lock: Path, folder: Path, source: PackageIndex) -> None:
     console.say("downloading the packages of build.py")
     argv = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"]
     argv += ["--disable-pip-version-check", "--require-hashes", "--dest", str(folder)]
-    code, said = run([*argv, "--requirement", str(lock)], capture=True, env=pip_environment(source))
+    code, said = run([*argv, "--requirement", str(lock)], env=pip_environment(source))
     if code:
         what = (
             f"pip could not download the packages of build.py:\n{source.redacted(said.strip())}\n"

@@ -88,7 +88,7 @@ def _system() -> str:
 def _version(argv: tuple[str, ...]) -> str:
     """What a program says of its version, or that it says nothing."""
     try:
-        code, said = run(argv, capture=True)
+        code, said = run(argv)
     except CanneryError as error:
         return str(error)
     return said.strip() if code == 0 else f"{' '.join(argv[:2])}: exit code {code}"

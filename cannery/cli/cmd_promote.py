@@ -66,7 +66,7 @@ def run(options: PromoteOptions, project: Project) -> None:
     promotion = Promotion(
         source=Repository(source.registry, source.repository, ca=options.ca),
         destination=Repository(place.registry, place.repository, ca=options.ca),
-        wanted=source,
+        image=source,
         place=place,
         publishing=load(project.publish_file, project.matrix()),
         allow=frozenset(options.allow),

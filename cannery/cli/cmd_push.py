@@ -5,54 +5,25 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from cannery.building.planning import Selection
 from cannery.cli.command import Command
 from cannery.cli.common import selected
 from cannery.common import console
-from cannery.common.option import flag, option
 from cannery.common.references import parse_reference
 from cannery.matrix.project import Project
-from cannery.options import ARTIFACTS, REGISTRY, REGISTRY_CA, SIMULATE, RequiredTargetOptions
+from cannery.options import REGISTRY, RequiredTargetOptions
 from cannery.publish.policy import load
 from cannery.publish.push import Push
 from cannery.publish.push_checks import PushOptions
 from cannery.registry.client import Repository
 
-PUSH_EXCEPTIONS = ("simulated", "unverified", "differs")
-"""What a push refuses unless it is allowed by name."""
-
 
 @dataclass(frozen=True, kw_only=True)
-class TypedPushOptions(PushOptions, RequiredTargetOptions):
-    """How images are pushed. ``signing_key`` is a file or a URI; empty for no signature."""
+class PushCommandOptions(PushOptions, RequiredTargetOptions):
+    """Which images are pushed, how, and where to."""
 
-    simulate: bool = SIMULATE.field()
     registry: str = REGISTRY.field()
-    allow: tuple[str, ...] = option(
-        "push images that are refused otherwise: simulated ones, ones that were not "
-        "verified, or ones that differ from the committed files",
-        default=(),
-        choices=PUSH_EXCEPTIONS,
-    )
-    release: bool = flag(
-        "refuse images that are not from a clean commit, verified on an NPU, and signed"
-    )
-    signing_key: str = option(
-        "sign the images with this key of cosign",
-        default="",
-        flags=("--key",),
-        metavar="KEY",
-        default_text="CANNERY_SIGNING_KEY, else no signature",
-    )
-    compression: str = option(
-        "the compression of layers; engines older than 23.0 need gzip",
-        default="zstd",
-        choices=("zstd", "gzip"),
-    )
-    artifacts: Path = ARTIFACTS.field()
-    ca: Path | None = REGISTRY_CA.field()
 
 
 COMMAND = Command(
@@ -62,11 +33,11 @@ COMMAND = Command(
     reads="images of the engine, matrix.yaml, publish.yaml, images/ and .cannery/reports/",
     writes="images and tags in the registry, and records in releases/",
     example="push --target 'py39-*' --registry registry.example.com",
-    options=TypedPushOptions,
+    options=PushCommandOptions,
 )
 
 
-def run(options: TypedPushOptions, project: Project) -> None:
+def run(options: PushCommandOptions, project: Project) -> None:
     """Push the image of every selected target, and print references to pull.
 
     If it fails, no tag has moved.

@@ -135,11 +135,10 @@ def run(options: UpdateOptions, project: Project) -> None:
 def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> None:
     """Print proposals of whole targets; with --write add them."""
     new = propose_pairs(project, source, options.table, now()[:10])
-    if new.rows or new.proposed:
-        print(new)
-    targets = [name for proposal in new.proposed for name in proposal.targets]
-    summary = f"{counted(len(targets), 'new target')}, {counted(len(new.rows), 'new row')}"
-    if options.check and (new.rows or new.proposed):
+    if new.text:
+        print(new.text)
+    summary = f"{counted(len(new.targets), 'new target')}, {counted(len(new.rows), 'new row')}"
+    if options.check and new.text:
         what = f"matrix.yaml and compat.yaml lack {summary}."
         raise OutOfSyncError(Problem(what=what, fix="The change for each is named above."))
     if not new.files:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base images, the distributions that they are of, and interpreters."""
+"""Base images, their distributions, interpreters, and files that no package index has."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class CannSource(StrEnum):
 
 
 DEFAULT_ORDER = (CannSource.FOLDER, CannSource.DOWNLOAD)
-"""The sources that are tried where nothing else is asked for, the first one first."""
+"""The default order of sources."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """One URL of a file, with the request headers, name and value, that its server asks for."""
+    """One URL of a file, with the request headers for its server."""
 
     url: str
     headers: tuple[tuple[str, str], ...] = ()
@@ -36,11 +36,10 @@ class Address:
 
 @dataclass(frozen=True, kw_only=True)
 class File:
-    """A file that no package registry serves.
+    """A file that no package index has.
 
-    ``sha256`` is empty where nobody publishes one, and ``size``, in bytes, is 0 where it is not
-    known. ``zip`` is a published archive that contains the file. ``eula`` is where the licence is
-    that must be accepted before the file is downloaded.
+    ``sha256`` is empty if nobody publishes it; an unknown ``size`` in bytes is 0. ``zip`` is a
+    published archive with the file, ``eula`` the address of a licence to accept before a download.
     """
 
     name: str
@@ -53,18 +52,16 @@ class File:
 
     @property
     def is_downloadable(self) -> bool:
-        """Whether a server of the vendor is known to have it, or a zip with it."""
         return bool(self.addresses or (self.zip and self.zip.addresses))
 
     @property
     def has_hash(self) -> bool:
-        """Whether somebody publishes a sha256 of it, or of the zip with it."""
         return bool(self.sha256 or self.zip)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A source archive that goes, unpacked, into ``/opt/FOLDER``, where Python finds it."""
+    """A source archive that is unpacked into ``/opt/FOLDER``, for Python."""
 
     folder: str
     file: File
@@ -74,7 +71,7 @@ _LAST_PYMALLOC = 7
 
 
 class PackageManager(StrEnum):
-    """What installs the packages of a base. The templates have one file for each."""
+    """The package manager of a base, with a template."""
 
     APT = "apt"
     """Packages are unpacked on the building machine; only their own scripts are emulated."""
@@ -83,37 +80,34 @@ class PackageManager(StrEnum):
 
 
 PYTHON = "python"
-"""What a layer asks for to have the base's own interpreter, with its headers and venv."""
+"""The base's own interpreter, with its headers and venv."""
 
 EVERY_IMAGE = ("certificates", "compiler", "aio", "numa", "network", "pci", "processes", "ssh")
-"""What the first layer of every image asks for: a compiler for extensions that are built on first
-use (such as DeepSpeed's operators), programs that CANN's installers and npu-smi call, and an ssh
-client for DeepSpeed's launcher."""
-
+"""The first layer of every image: a compiler for extensions that are built on first use (such as
+DeepSpeed's operators), programs that CANN's installers and npu-smi call, and DeepSpeed's ssh."""
 
 LIBRARIES = "libraries"
-"""What the first layer of an image without a compiler asks for: libraries that come with the
-compiler or with header files otherwise, and that packages and CANN may be linked with."""
+"""The first layer of an image without a compiler: libraries that packages and CANN may be linked
+with, and that come with the compiler or with header files otherwise."""
 
 MPI = "mpi"
-"""What the HCCL tests ask for: MPICH, which starts them, with its headers."""
+"""MPICH with its headers, for the HCCL tests."""
 
 _COMPILER = ("compiler", "aio", "numa")
 """Those of ``EVERY_IMAGE`` that only a compiler uses."""
 
 _HEADERS = ("-dev", "-devel")
-"""How the names of packages with header files end, in Debian's and in RPM's distributions."""
+"""The ends of packages with header files, in Debian's and in RPM's distributions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Distribution:
     """A distribution, or distributions with the same names of packages.
 
-    ``packages`` maps what a layer asks for (``EVERY_IMAGE``, ``LIBRARIES``, ``PYTHON``, ``MPI``) to
-    names of packages.
-    ``site_packages`` is the folder in which the base's own interpreter finds installed packages;
-    it has ``{minor}``. ``native_python`` says whether the building machine can have the same
-    interpreter from the same place, to compile an image's Python files.
+    ``packages`` maps ``EVERY_IMAGE``, ``LIBRARIES``, ``PYTHON`` and ``MPI`` to names of packages.
+    ``site_packages`` is the folder of the base's own interpreter, with ``{minor}``. With
+    ``native_python`` the building machine can install the same interpreter, which compiles Python
+    files.
     """
 
     name: str
@@ -123,33 +117,25 @@ class Distribution:
     native_python: bool
 
     def packages_for(self, *wanted: str) -> tuple[str, ...]:
-        """The sorted names of the packages for ``wanted``.
-
-        What has no entry in ``packages`` is itself the name of a package.
-        """
-        return tuple(sorted({each for name in wanted for each in self.packages.get(name, (name,))}))
+        """The sorted names of the packages for ``wanted``; other names are packages themselves."""
+        return tuple(sorted({p for name in wanted for p in self.packages.get(name, (name,))}))
 
     def first_packages(self, *, own_python: bool, compiler: bool) -> tuple[str, ...]:
-        """The sorted names of the packages of the first layer of an image.
-
-        ``own_python`` says whether the interpreter is the base's. Without ``compiler`` there is
-        no package with header files either.
-        """
+        """The sorted packages of the first layer; without ``compiler`` no header files either."""
         python = (PYTHON,) if own_python else ()
         if compiler:
             return self.packages_for(*EVERY_IMAGE, *python)
         wanted = [name for name in EVERY_IMAGE if name not in _COMPILER]
         packages = self.packages_for(*wanted, LIBRARIES, *python)
-        return tuple(each for each in packages if not each.endswith(_HEADERS))
+        return tuple(package for package in packages if not package.endswith(_HEADERS))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Base:
-    """An operating system image, and the release of the distribution that it has.
+    """An operating system image with the release of its distribution.
 
-    ``image`` has a digest unless nobody has looked it up yet. ``mirrors`` are references to the
-    same image in other registries, which are tried first. ``stand_in`` is the program that makes
-    an image in its place if no registry can be reached; None if there is none.
+    ``mirrors`` are references to the same image in other registries, which are tried first.
+    ``stand_in`` is the program that makes an image if no registry can be reached.
     """
 
     name: str
@@ -162,7 +148,6 @@ class Base:
 
     @property
     def is_pinned(self) -> bool:
-        """Whether the image is always the same one."""
         return "@" in self.image
 
     def bootstrap_tag(self, architecture: str) -> str:
@@ -171,7 +156,7 @@ class Base:
 
 
 class Origin(StrEnum):
-    """Where the image of a base is from that a build uses."""
+    """Where a base is from."""
 
     REGISTRY = "registry"
     """BuildKit pulls it by its digest."""
@@ -183,10 +168,9 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class FoundBase:
-    """The image of a base that a build uses.
+    """The image of a base in a build.
 
-    ``reference`` is what the Dockerfile names. ``identity`` is a part of the content key: a
-    reference with a digest, or the id of a local image.
+    ``identity``, for the content key, is a reference with a digest or the id of a local image.
     """
 
     reference: str
@@ -205,11 +189,7 @@ class PythonSource(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Python:
-    """One interpreter. ``version`` has the patch level.
-
-    ``archives`` maps machines, such as aarch64, to the archives of STANDALONE; ``base`` is the name
-    of the base that has it otherwise.
-    """
+    """One interpreter: that of ``base``, or, by machine, an archive of STANDALONE."""
 
     name: str
     version: str

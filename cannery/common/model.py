@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a matrix says, once it has been read and found valid. Nothing here reads or writes."""
+"""The targets and CANN releases of a valid matrix. Nothing here reads or writes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
 
 
 class Layout(StrEnum):
-    """How a CANN release lays itself out below /usr/local/Ascend."""
+    """The layout of a CANN release below /usr/local/Ascend."""
 
     ASCEND_TOOLKIT = "ascend-toolkit"
     """``ascend-toolkit/latest``: every release before 8.5."""
@@ -33,17 +33,15 @@ class CannPackages:
 
     @property
     def files(self) -> tuple[File, ...]:
-        """Every package."""
         return (self.toolkit, *self.kernels.values(), *([self.nnal] if self.nnal else []))
 
 
 @dataclass(frozen=True, kw_only=True)
 class CannRelease:
-    """One CANN release: where its parts can be had, and what its Python parts need.
+    """One CANN release, with the requirements of its Python parts.
 
     ``packages`` maps a machine (aarch64 or x86_64) to its packages, ``images`` a chip to the
-    reference of the vendor's image. ``emulated`` installers run on the machine of the target, not
-    on the building one.
+    reference of the vendor's image. ``emulated`` installers run on the target's machine.
     """
 
     version: str
@@ -57,28 +55,26 @@ class CannRelease:
 
     @property
     def chips(self) -> tuple[str, ...]:
-        """The chips that it has kernels for."""
         return tuple(
             dict.fromkeys(chip for each in self.packages.values() for chip in each.kernels)
         )
 
     @property
     def has_nnal(self) -> bool:
-        """Whether it has NNAL for some machine."""
-        return any(each.nnal for each in self.packages.values())
+        return any(packages.nnal for packages in self.packages.values())
 
 
 TRITON_ASCEND = "triton_ascend"
-"""Its module has the name of triton's, whose files must not be installed over it; so it is last."""
+"""Installed last, so that triton's files, of the same names, do not replace it."""
 
 HCCL_TEST = "hccl_test"
-"""The toolkit's tests of collective communication: no package, but compiled from its sources."""
+"""The toolkit's tests of collective communication, compiled from its sources."""
 
 TORCH_COMPANIONS: Mapping[str, str] = {"torchvision": "torchvision", "torchaudio": "torchaudio"}
-"""These are built for one torch."""
+"""Packages that are built for one torch."""
 
 PAIRED = "paired"
-"""In place of a version: the one that its maker made for the target's torch, by compat.yaml."""
+"""In place of a version: the one for the target's torch in compat.yaml."""
 
 TOOLS: Mapping[str, str] = {
     "msprobe": "mindstudio-probe",
@@ -88,11 +84,11 @@ TOOLS: Mapping[str, str] = {
 """These are installed before the application."""
 
 EXTRAS: Mapping[str, str] = {**TORCH_COMPANIONS, **TOOLS, TRITON_ASCEND: "triton-ascend"}
-"""Component to its package: all that are one package of an index, in the order of installation."""
+"""Component to its package of an index, in the order of installation."""
 
 
 def requirement_of(component: str, version: str) -> str:
-    """The requirement by which an index has ``component``, as in ``torchvision==0.25.0``."""
+    """As in ``torchvision==0.25.0``."""
     return f"{EXTRAS[component]}=={version}"
 
 
@@ -106,7 +102,7 @@ SIMULATED_CHIPS = ("910b", "a3", "310p", "910", "950")
 """The chips that the software device simulates."""
 
 MACHINE_OF = {"arm64": "aarch64", "amd64": "x86_64"}
-"""Architecture, as the engine names it, to the machine as the vendor and uname name it."""
+"""The engine's architecture to the vendor's machine."""
 
 
 class DeviceKind(StrEnum):
@@ -130,19 +126,19 @@ class Flavour(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Application:
-    """What people run on an environment: a trainer, a server, an evaluator.
+    """A trainer, a server or an evaluator on an environment.
 
     ``name`` is its key in matrix.yaml, ``component`` the folder of its image tests. ``overrides``
-    replace what other packages ask for, ``sdists`` are packages that have no wheel, ``wheels``
-    those that no index serves or that torch must build, and ``packages`` are the base's. ``ports``
-    and ``volumes`` (a folder of the host to one of the container) go into its compose file.
+    replace requirements of other packages, ``sdists`` have no wheel, ``wheels`` are in no index or
+    built with torch, ``packages`` are the base's. ``ports`` and ``volumes`` (host to container) go
+    into its compose file.
     """
 
     name: str
     component: str
     version: str
     title: str = ""
-    """What summaries call it, as in LLaMA-Factory 0.9.5."""
+    """As in LLaMA-Factory 0.9.5."""
     requirements: tuple[str, ...]
     overrides: tuple[str, ...]
     sdists: tuple[str, ...]
@@ -156,11 +152,7 @@ class Application:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """One environment. Its id is looked up and never parsed for meaning.
-
-    ``torch`` and ``torch_npu`` are empty for an environment of another framework. ``requirements``
-    holds those of the application too.
-    """
+    """One environment, whose id has no meaning; ``requirements`` has the application's, too."""
 
     id: str
     summary: str
@@ -205,44 +197,38 @@ class Target:
 
     @property
     def flavour(self) -> Flavour:
-        """What the image is for; one with an application is for running it."""
         if self.without_compiler:
             return Flavour.RUNTIME
         return Flavour.APP if self.application else Flavour.DEVEL
 
     @property
     def docker_arch(self) -> str:
-        """As the engine names it: ``arm64`` or ``amd64``."""
+        """``arm64`` or ``amd64``."""
         return self.platform.split("/")[1]
 
     @property
     def machine(self) -> str:
-        """As the vendor and uname name it: ``aarch64`` or ``x86_64``."""
+        """``aarch64`` or ``x86_64``."""
         return MACHINE_OF[self.docker_arch]
 
     @property
     def kernels(self) -> CannRelease:
-        """The release that the operator kernels are of."""
         return self.kernels_release or self.cann
 
     @property
     def nnal(self) -> CannRelease:
-        """The release that NNAL is of, if the target has it."""
         return self.nnal_release or self.cann
 
     @property
     def kernels_file(self) -> File:
-        """The package with the chip's operator kernels."""
         return self._packages(self.kernels).kernels[self.chip]
 
     @property
     def toolkit_file(self) -> File:
-        """The package with the toolkit."""
         return self._packages(self.cann).toolkit
 
     @property
     def nnal_file(self) -> File | None:
-        """The package with NNAL, if the target has it."""
         return self._packages(self.nnal).nnal if self.with_nnal else None
 
     def _packages(self, release: CannRelease) -> CannPackages:
@@ -250,7 +236,6 @@ class Target:
 
     @property
     def emulated(self) -> bool:
-        """Whether CANN's installers run on the machine of the target, not on the building one."""
         return any(release.emulated for release in (self.cann, self.kernels, self.nnal))
 
     @property
@@ -269,14 +254,13 @@ class Target:
 
     @property
     def torch_minor(self) -> tuple[int, int]:
-        """As in ``(2, 6)``; the target must have torch."""
         major, minor = self.torch.split(".")[:2]
         return int(major), int(minor)
 
     @property
     def components(self) -> dict[str, str]:
-        """Component name to version, in the order in which they are installed."""
-        found = {
+        """Component to version, in the order of installation."""
+        versions = {
             "base": self.base.name,
             "python": self.python.version,
             "toolkit": self.cann.version,
@@ -288,43 +272,43 @@ class Target:
             "deepspeed": self.deepspeed,
             "deepspeed_plugin": self.deepspeed_plugin.version if self.deepspeed_plugin else "",
         }
-        found |= {name: each for name, each in self.extras.items() if name != TRITON_ASCEND}
-        found[HCCL_TEST] = self.cann.version if self.hccl_test else ""
+        versions |= {name: text for name, text in self.extras.items() if name != TRITON_ASCEND}
+        versions[HCCL_TEST] = self.cann.version if self.hccl_test else ""
         if self.application:
-            found[self.application.component] = self.application.version
-        found[TRITON_ASCEND] = self.extras.get(TRITON_ASCEND, "")
-        return {name: version for name, version in found.items() if version}
+            versions[self.application.component] = self.application.version
+        versions[TRITON_ASCEND] = self.extras.get(TRITON_ASCEND, "")
+        return {name: version for name, version in versions.items() if version}
 
     @cached_property
     def artifacts(self) -> Mapping[str, File]:
-        """Component name to the file that the ``artifacts`` build context must hold."""
-        found: dict[str, File] = {}
+        """Component to its file in the build context ``artifacts``."""
+        files: dict[str, File] = {}
         if archive := self.python.archives.get(self.machine):
-            found["python"] = archive
-        found |= {"toolkit": self.toolkit_file, "kernels": self.kernels_file}
+            files["python"] = archive
+        files |= {"toolkit": self.toolkit_file, "kernels": self.kernels_file}
         if nnal := self.nnal_file:
-            found["nnal"] = nnal
+            files["nnal"] = nnal
         for component, wheel in self.vendor_wheels.items():
             tags = {"tag": self.python.tag, "abi": self.python.abi, "machine": self.machine}
-            found[component] = File(name=wheel.file.format(**tags), origin=wheel.origin)
+            files[component] = File(name=wheel.file.format(**tags), origin=wheel.origin)
         sources = self.application.sources if self.application else ()
-        return found | {source.folder: source.file for source in sources}
+        return files | {source.folder: source.file for source in sources}
 
     @property
     def real_artifacts(self) -> dict[str, File]:
-        """Those of the artifacts that the simulator has no stand-in for."""
+        """The artifacts without a simulated package."""
         stand_ins = {"toolkit", "kernels", "nnal", "apex"}
         return {name: file for name, file in self.artifacts.items() if name not in stand_ins}
 
     @cached_property
     def vendor_wheels(self) -> Mapping[str, VendorWheel]:
-        """Component name to the wheel that comes from the vendor and from no registry."""
-        return {name: each for name, each in self._wheels.items() if isinstance(each, VendorWheel)}
+        """Component to its wheel from the vendor."""
+        return {name: w for name, w in self._wheels.items() if isinstance(w, VendorWheel)}
 
     @cached_property
     def built_wheels(self) -> Mapping[str, BuiltWheel]:
-        """Component name to the wheel that the build makes from an sdist."""
-        return {name: each for name, each in self._wheels.items() if isinstance(each, BuiltWheel)}
+        """Component to the wheel that the build makes from an sdist."""
+        return {name: w for name, w in self._wheels.items() if isinstance(w, BuiltWheel)}
 
     @cached_property
     def _wheels(self) -> dict[str, VendorWheel | BuiltWheel | None]:
@@ -347,7 +331,7 @@ _NAMES = {
     "310p": r"310p[0-9]?",
     "310b": r"310b[0-9]?",
 }
-"""Chip to the names that people and programs have for it.
+"""Chip to its other names.
 
 Source: npu-smi and CANN's SOC_VERSION (Ascend910B1, Ascend910_9391), and the series of products in
 CANN's release notes (A2, A3); vllm-ascend calls the 950 A5.
@@ -355,11 +339,7 @@ CANN's release notes (A2, A3); vllm-ascend calls the 950 A5.
 
 
 def chip_named(text: str) -> str:
-    """The chip that is called ``text``, as matrix.yaml names it.
-
-    Raises:
-        ValueError: there is no such chip.
-    """
+    """The chip ``text`` in matrix.yaml's spelling; ValueError for an unknown one."""
     name = re.sub(r"^(ascend|atlas)[ _-]?", "", text.strip().lower()).replace("-", "_")
     for chip, pattern in _NAMES.items():
         if re.fullmatch(pattern, name):
@@ -368,7 +348,7 @@ def chip_named(text: str) -> str:
 
 
 def chip_hint(text: str, known: Collection[str]) -> str:
-    """What to write for the chip ``text``: one of ``known`` that it is another name of, or any."""
+    """The correction of the chip ``text``: its name in ``known``, or all of them."""
     try:
         chip = chip_named(text)
     except ValueError:

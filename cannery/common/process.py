@@ -55,41 +55,38 @@ def run(
     argv: Sequence[str],
     *,
     cwd: Path | None = None,
-    capture: bool = False,
     env: Mapping[str, str] | None = None,
     waiting: Callable[[], None] | None = None,
 ) -> tuple[int, str]:
-    """Run ``argv``; return its exit code and, with ``capture``, its output (both streams).
+    """Run ``argv``; return its exit code and its output (both streams).
 
-    ``env`` is added to ``allowed_env``. Without ``capture`` the output goes to stderr, because
-    stdout is for data. ``waiting`` is called every 10 seconds while it runs. After an interrupt,
-    the program and its children are stopped before KeyboardInterrupt, or Stopped in another
-    thread, is raised.
+    ``env`` is added to ``allowed_env``. ``waiting`` is called every 10 seconds while it runs. After
+    an interrupt, the program and its children are stopped before KeyboardInterrupt, or Stopped in
+    another thread, is raised.
     """
-    with _started(argv, cwd=cwd, env=env, pipe=capture) as process:
+    with _started(argv, cwd=cwd, env=env) as process:
         reported = time.monotonic()
         while True:
             try:
                 # Without a timeout it would not notice a signal that another thread has received.
                 output, _ = process.communicate(timeout=_SECONDS)
-                break
+                return process.returncode, output
             except subprocess.TimeoutExpired:
                 if waiting and time.monotonic() - reported >= _NOTICE_AFTER:
                     waiting()
                     reported = time.monotonic()
-    return process.returncode, output or ""
 
 
 def run_within(argv: Sequence[str], seconds: float) -> tuple[int | None, str]:
     """Run ``argv``; return its exit code, None if it took too long, and its output so far."""
-    with _started(argv, pipe=True) as process:
+    with _started(argv) as process:
         try:
             output, _ = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             _stop(process)
             output, _ = process.communicate()
-            return None, output or ""
-    return process.returncode, output or ""
+            return None, output
+    return process.returncode, output
 
 
 @contextmanager
@@ -98,7 +95,6 @@ def _started(
     *,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-    pipe: bool,
 ) -> Iterator[subprocess.Popen[str]]:
     """A running program; the end of the block waits for it."""
     if _stopping:
@@ -109,8 +105,8 @@ def _started(
             cwd=cwd,
             env={**allowed_env(program_of(argv)), **(env or {})},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE if pipe else 2,
-            stderr=subprocess.STDOUT if pipe else None,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
             start_new_session=True,
@@ -156,7 +152,7 @@ def stream(
 ) -> int:
     """Run ``argv``, call ``heard`` with every line of its output, and return its exit code."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-    with _started(argv, env=env, pipe=True) as process:
+    with _started(argv, env=env) as process:
         assert process.stdout
         output, left, piece = process.stdout.fileno(), "", b"-"
         while piece:

@@ -11,11 +11,7 @@ from packaging.tags import Tag, compatible_tags, cpython_tags
 
 @dataclass(frozen=True, kw_only=True)
 class VendorWheel:
-    """A wheel that no package index serves.
-
-    ``file`` may hold ``{tag}`` and ``{abi}`` for the interpreter's wheel tags, and ``{machine}``.
-    ``requirements`` are its own, where packages of an index require it.
-    """
+    """A wheel that no index has; its ``file`` may have ``{tag}``, ``{abi}`` and ``{machine}``."""
 
     version: str
     file: str
@@ -25,10 +21,7 @@ class VendorWheel:
 
 @dataclass(frozen=True, kw_only=True)
 class TorchIndex:
-    """A further package index, with builds of torch for another device than the usual index.
-
-    ``local`` is the local version of these builds, as in ``cpu`` for torch 2.9.0+cpu.
-    """
+    """An index with builds of torch for another device; ``local`` is ``cpu`` in 2.9.0+cpu."""
 
     name: str
     url: str
@@ -37,11 +30,10 @@ class TorchIndex:
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltWheel:
-    """A wheel that a stage of the Dockerfile builds from an sdist of a package index.
+    """A wheel that the Dockerfile builds from the sdist of ``package``, a normalized name.
 
-    ``package`` is the normalized name of the sdist. ``local`` is the local version that the build
-    adds, as in ``empty`` for 0.7.3+empty. ``requirements`` must be importable when it is built,
-    besides pip, torch and what torch needs; ``environment`` is that of the build.
+    ``local`` is added by the build, as ``empty`` in 0.7.3+empty. ``requirements`` and
+    ``environment`` are those of the build, besides pip, torch and its requirements.
     """
 
     package: str
@@ -77,11 +69,7 @@ OLD_PLATFORMS: Mapping[str, tuple[int, int]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class WheelPlatform:
-    """An interpreter and the system it runs on.
-
-    ``python`` is as in ``3.9.2`` and ``abi`` as in ``cp39``; ``machine`` is as in ``aarch64`` and
-    ``glibc`` as in ``2.31``.
-    """
+    """An interpreter and its system, as in 3.9.2, cp39, aarch64 and 2.31."""
 
     python: str
     abi: str
@@ -95,7 +83,7 @@ class WheelPlatform:
 
     @property
     def _newest(self) -> str:
-        """The glibc of the newest wheels that can be installed, which uv must have a name for."""
+        """The glibc of the newest installable wheels, with uv's newest as the limit."""
         major, minor = self.glibc.split(".")
         return f"{major}.{min(int(minor), _NEWEST_OF_UV)}"
 
@@ -111,9 +99,8 @@ class WheelPlatform:
 def platforms(machine: str, glibc: str) -> list[str]:
     """The platform tags of wheels that run on ``machine`` with ``glibc``, best first."""
     major, minor = map(int, glibc.split("."))
-    found = []
+    names = []
     for number in range(minor, MACHINES[machine] - 1, -1):
-        found.append(f"manylinux_{major}_{number}_{machine}")
-        aliases = [name for name, version in OLD_PLATFORMS.items() if version == (major, number)]
-        found += [f"{name}_{machine}" for name in aliases]
-    return [*found, f"linux_{machine}"]
+        names.append(f"manylinux_{major}_{number}")
+        names += [name for name, glibc in OLD_PLATFORMS.items() if glibc == (major, number)]
+    return [f"{name}_{machine}" for name in (*names, "linux")]

@@ -231,7 +231,7 @@ def _stand_in(base: Base, architecture: str, why: str) -> FoundBase:
         f"registry can be reached ({why})"
     )
     argv = [str(base.stand_in), base.suite, architecture, tag]
-    code, output = run(argv, capture=True, env=allowed_env("docker"))
+    code, output = run(argv, env=allowed_env("docker"))
     image = None if code else _local_base(base, architecture, local_images([tag]))
     if not image:
         what = f"base {base.name}: {base.stand_in} has not made {tag} ({code}):\n{output.strip()}\n"
@@ -263,7 +263,7 @@ def as_layout(image: str, folder: Path) -> str:
             with temporary_folder(place.parent) as temporary:
                 archive, tree = temporary / "image.tar", temporary / "tree"
                 argv = ["docker", "save", "--output", str(archive), image]
-                code, output = run(argv, capture=True)
+                code, output = run(argv)
                 if code:
                     raise EngineError(f"the engine could not save {image}:\n{output.strip()}")
                 with tarfile.open(archive) as opened:

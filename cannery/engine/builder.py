@@ -24,7 +24,7 @@ class Builder:
 
 def buildx_version() -> str:
     """The text in which buildx says its version."""
-    code, output = run(["docker", "buildx", "version"], capture=True)
+    code, output = run(["docker", "buildx", "version"])
     if code:
         raise EngineError(Problem(what="docker has no buildx.", fix="'bash setup.sh' installs it."))
     return output
@@ -40,10 +40,10 @@ def progress_mode() -> str:
 
 def find_builder(name: str) -> Builder:
     """The builder ``name``, or the default builder if ``name`` is empty."""
-    code, output = run(["docker", "buildx", "inspect", *([name] if name else [])], capture=True)
+    code, output = run(["docker", "buildx", "inspect", *([name] if name else [])])
     if code:
         buildx_version()
-        _, listed = run(["docker", "buildx", "ls"], capture=True)
+        _, listed = run(["docker", "buildx", "ls"])
         # The line of a builder begins with its name, those of its nodes with a space or a branch.
         known = re.findall(r"^(?!NAME)([A-Za-z0-9][\w.-]*)\*?\s", listed, re.MULTILINE)
         if name and name not in known:
@@ -63,7 +63,7 @@ def find_builder(name: str) -> Builder:
             fix = "Check that buildkitd runs there, and that it accepts the certificate of this "
             raise EngineError(Problem(what=what, fix=f"{fix}builder."))
     if name and builder.local:
-        _, context = run(["docker", "context", "show"], capture=True)
+        _, context = run(["docker", "context", "show"])
         if context.strip() != builder.name:
             what = f"the builder {builder.name} belongs to another engine, which would keep the "
             fix = "Set DOCKER_HOST to that engine instead."
@@ -104,7 +104,7 @@ def forget_cann(builder: Builder) -> None:
     stay. A result that another build is using stays, too, and so does all if ``builder`` fails.
     """
     options = ["--builder", builder.name]
-    _, usage = run(["docker", "buildx", "du", *options, "--verbose"], capture=True)
+    _, usage = run(["docker", "buildx", "du", *options, "--verbose"])
     entries = [
         dict(re.findall(r"^([A-Z][A-Za-z ]*):[ \t]+(.*)$", block, re.MULTILINE))
         for block in usage.split("\n\n")
@@ -117,4 +117,4 @@ def forget_cann(builder: Builder) -> None:
     if ids:
         # buildx takes an id as a regular expression, and other values only as they are.
         words = ["--force", "--filter", f"id={'|'.join(ids)}"]
-        run(["docker", "buildx", "prune", *options, *words], capture=True)
+        run(["docker", "buildx", "prune", *options, *words])

@@ -195,7 +195,7 @@ def hardware(kind: DeviceKind, machine: str) -> str:
     if kind is DeviceKind.NPU:
         code, output = 1, ""
         with suppress(CanneryError):
-            code, output = run(["npu-smi", "info"], capture=True)
+            code, output = run(["npu-smi", "info"])
         device = npus("" if code else output)
     return f"{local if local == machine else f'qemu-{machine} on {local}'}, {device}"
 

@@ -50,7 +50,7 @@ def local_images(references: Iterable[str]) -> Images:
     if not names:
         return {}
     argv = ["docker", "image", "inspect", "--format", "{{json .}}", *names]
-    code, output = run(argv, capture=True)
+    code, output = run(argv)
     lines = output.splitlines()
     present = [line for line in lines if line.startswith("{")]
     # docker ends with 1 for a missing image and for a missing engine; only its text differs.
@@ -178,7 +178,7 @@ def pull(builder: Builder, reference: str, architecture: str) -> Refusal | None:
         # Let BuildKit collect garbage, or it would take these bytes for the answer of the next
         # pull, too. No cache has such an id, so nothing else is removed.
         argv = ["docker", "buildx", "prune", "--builder", builder.name, "--force"]
-        run([*argv, "--filter", "id=^none$"], capture=True)
+        run([*argv, "--filter", "id=^none$"])
         code, output = _build(builder, reference, platform, "type=cacheonly")
     if not code:
         return None
@@ -215,4 +215,4 @@ def _build(builder: Builder, reference: str, platform: str, output: str) -> tupl
         argv = ["docker", "buildx", "build", "--builder", builder.name, "--platform", platform]
         argv += ["--progress", "plain", "--provenance", "false", "--output", output, folder]
         waiting = partial(console.say, f"pulling {reference} for {platform}")
-        return run(argv, capture=True, env=_ENVIRONMENT, waiting=waiting)
+        return run(argv, env=_ENVIRONMENT, waiting=waiting)

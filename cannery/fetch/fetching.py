@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -75,18 +75,14 @@ class Sources:
 
     def downloads(self, file: File, component: str, folder: Path) -> bool:
         """Whether ``file`` is to be downloaded, and not taken from ``folder``."""
-        order = self.order
-        if CannSource.DOWNLOAD not in order or not (
-            file.is_downloadable or self.settings.sources.servers
-        ):
+        is_served = file.is_downloadable or self.settings.sources.servers
+        if CannSource.DOWNLOAD not in self.order or not is_served:
             return False
         if not (folder / file.name).is_file():
             return True
         # Only CANN's own files are asked for by their source.
-        folder_first = CannSource.FOLDER in order and order.index(CannSource.FOLDER) < order.index(
-            CannSource.DOWNLOAD
-        )
-        return component in CANN and not folder_first
+        before = self.order[: self.order.index(CannSource.DOWNLOAD)]
+        return component in CANN and CannSource.FOLDER not in before
 
 
 def download_missing(
@@ -96,23 +92,37 @@ def download_missing(
     targets = [*targets]
     sources = Sources.from_project(project, options.sources, transfer.cache)
     wanted = _wanted(targets, options, sources)
+    folder, failures = options.artifacts, {}
     if not wanted:
-        return Downloads(folder=options.artifacts)
+        return Downloads(folder=folder)
     fetched, failed = fetch_files(project, sources, [*wanted.values()], transfer, options.ca)
     sources.hashes.keep()
-    paths = {each.file.name: each.path for each in fetched}
-    folder = options.artifacts
-    if paths:
-        local = [file.name for file in _needed(targets, options).values()]
-        there = {name: options.artifacts / name for name in local if name not in paths}
-        every = {**{n: p for n, p in there.items() if p.is_file()}, **paths}
+    needed = {target.id: _needed(target, options) for target in targets}
+    if fetched:
+        names = {file.name for files in needed.values() for file in files.values()}
+        paths = {name: folder / name for name in names if (folder / name).is_file()}
+        paths |= {file.file.name: file.path for file in fetched}
         name = hashlib.sha256(str(project.root).encode()).hexdigest()[:12]
-        folder = sources.store.expose(every, name)
-    failures = {}
+        folder = sources.store.expose(paths, name)
+    # What a server has not sent does not count even if it is there, if only a server may have it.
     refused = failed if CannSource.FOLDER not in sources.order else {}
     for target in targets:
-        if error := _failure(target, options, folder, failed, refused):
-            failures[target.id] = error
+        missing = {
+            component: file
+            for component, file in needed[target.id].items()
+            if not (folder / file.name).is_file() or (component in CANN and file.name in refused)
+        }
+        errors = [failed[file.name] for file in missing.values() if file.name in failed]
+        problems = [problem for error in errors for problem in error.problems]
+        others = {key: file for key, file in missing.items() if file.name not in failed}
+        try:
+            check_artifacts(target, options.artifacts, others, simulated=options.simulate)
+        except ArtifactError as error:
+            problems += error.problems
+        if any(isinstance(problem, Lacks) for problem in problems):
+            problems.append(advice(target, options.artifacts, simulated=options.simulate))
+        if problems:
+            failures[target.id] = ArtifactError([*dict.fromkeys(problems)])
     return Downloads(folder=folder, failures=failures)
 
 
@@ -124,10 +134,24 @@ def plan_downloads(
     terms = sources.terms(transfer)
     downloads = {
         name: sources.store.known(file) or UNFETCHED
-        for name, file in _wanted([*targets], options, sources).items()
+        for name, file in _wanted(targets, options, sources).items()
         if sources.store.holds(file) or not terms.against(file)
     }
     return Downloads(folder=options.artifacts, downloads=downloads)
+
+
+def _needed(target: Target, options: BuildOptions) -> dict[str, File]:
+    return needed_files(target, simulate=options.simulate, with_cann=options.with_cann)
+
+
+def _wanted(targets: Iterable[Target], options: BuildOptions, sources: Sources) -> dict[str, File]:
+    """Name to file of what is to be downloaded."""
+    return {
+        file.name: file
+        for target in targets
+        for component, file in _needed(target, options).items()
+        if sources.downloads(file, component, options.artifacts)
+    }
 
 
 def missing_needs(
@@ -141,68 +165,13 @@ def missing_needs(
         return []
     downloads = CannSource.DOWNLOAD in sources.order
     served = bool(sources.settings.sources.servers)
-    found = real_needs(
+    needs = real_needs(
         targets,
         options.artifacts,
         stored=lambda file: downloads and sources.store.holds(file),
         served=lambda file: downloads and (served or file.is_downloadable),
     )
-    return [*found.values()]
-
-
-def _needed(targets: Iterable[Target], options: BuildOptions) -> dict[tuple[str, str], File]:
-    """The files that ``targets`` need, by component and name."""
-    return {
-        (component, file.name): file
-        for target in targets
-        for component, file in needed_files(
-            target, simulate=options.simulate, with_cann=options.with_cann
-        ).items()
-    }
-
-
-def _wanted(targets: Iterable[Target], options: BuildOptions, sources: Sources) -> dict[str, File]:
-    """Name to file of what is to be downloaded."""
-    return {
-        name: file
-        for (component, name), file in _needed(targets, options).items()
-        if sources.downloads(file, component, options.artifacts)
-    }
-
-
-def _failure(
-    target: Target,
-    options: BuildOptions,
-    folder: Path,
-    failed: Mapping[str, CanneryError],
-    refused: Collection[str],
-) -> ArtifactError | None:
-    """Why ``target`` does not have all of its files in ``folder``, if it does not.
-
-    Those that are ``refused`` do not count, even if they are there.
-    """
-    needed = needed_files(target, simulate=options.simulate, with_cann=options.with_cann)
-    missing = {
-        component: file
-        for component, file in needed.items()
-        if not (folder / file.name).is_file() or (component in CANN and file.name in refused)
-    }
-    problems = [
-        problem
-        for file in missing.values()
-        if file.name in failed
-        for problem in failed[file.name].problems
-    ]
-    others = {n: file for n, file in missing.items() if file.name not in failed}
-    try:
-        check_artifacts(target, options.artifacts, others, simulated=options.simulate)
-    except ArtifactError as error:
-        problems += error.problems
-    if not problems:
-        return None
-    if any(isinstance(each, Lacks) for each in problems):
-        problems.append(advice(target, options.artifacts, simulated=options.simulate))
-    return ArtifactError([*dict.fromkeys(problems)])
+    return [*needs.values()]
 
 
 def fetch_files(
@@ -231,8 +200,12 @@ def fetch_files(
 
         def one(file: File) -> None:
             try:
-                if transfer.trust_first_use and not file.has_hash:
-                    _require_place(project, file)
+                needs_place = transfer.trust_first_use and not file.has_hash
+                if needs_place and not has_place(project.files(), file.name):
+                    what = f"{file.name} cannot be trusted on first use: matrix.yaml has a pattern "
+                    what += "of its name, and no place for its sha256."
+                    fix = f"Get it from: {file.origin}. Then put it into the folder of --artifacts."
+                    raise ArtifactError(Problem(what=what, fix=fix))
                 fetched.append(fetcher.fetch(file))
             except CanneryError as error:
                 failed[file.name] = error
@@ -240,35 +213,22 @@ def fetch_files(
         with workers(transfer.fetch_jobs) as give:
             try:
                 waiting = [give(one, file) for file in files]
-                while not all(each.done() for each in waiting):
+                while not all(future.done() for future in waiting):
                     stop.wait(0.1)
             except BaseException:
                 stop.set()
                 fetcher.client.abort()
                 raise
-    if first := [each for each in fetched if each.first_use]:
+    if first := [file for file in fetched if file.first_use]:
         with project.editing():
-            _write_hashes(project, first)
+            before = after = project.files()
+            for file in first:
+                after = with_sha256(after, file.file.name, file.sha256)
+                what = f"TRUSTED ON FIRST USE: {file.file.name}, sha256 {file.sha256}. Nobody "
+                what += "publishes this hash: compare it before you commit it"
+                console.say(what, "warning")
+            changed = [name for name in after if after[name] != before[name]]
+            write_files({project.root / name: after[name] for name in changed})
+        what = f"wrote the hashes into {' and '.join(changed)}; now run: python build.py render"
+        console.say(what, "warning")
     return fetched, failed
-
-
-def _require_place(project: Project, file: File) -> None:
-    """Raise ArtifactError unless there is a place for the sha256 of ``file``."""
-    if not has_place(project.files(), file.name):
-        what = f"{file.name} cannot be trusted on first use: matrix.yaml has a pattern of its name,"
-        fix = f"Get it from: {file.origin}. Then put it into the folder of --artifacts."
-        raise ArtifactError(Problem(what=f"{what} and no place for its sha256.", fix=fix))
-
-
-def _write_hashes(project: Project, first: Iterable[Fetched]) -> None:
-    before = after = project.files()
-    for each in first:
-        after = with_sha256(after, each.file.name, each.sha256)
-        said = f"TRUSTED ON FIRST USE: {each.file.name}, sha256 {each.sha256}"
-        console.say(
-            f"{said}. Nobody publishes this hash: compare it before you commit it", "warning"
-        )
-    changed = [name for name in after if after[name] != before[name]]
-    write_files({project.root / name: after[name] for name in changed})
-    said = f"wrote the hashes into {' and '.join(changed)}; now run: python build.py render"
-    console.say(said, "warning")

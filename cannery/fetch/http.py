@@ -41,6 +41,7 @@ _REFUSALS = {
 }
 
 
+@dataclass(eq=False)
 class TransferError(Exception):
     """A transfer failed. ``final`` says that this address will not succeed by being asked again.
 
@@ -48,18 +49,13 @@ class TransferError(Exception):
     how many seconds the server asks to wait.
     """
 
-    def __init__(
-        self,
-        why: str,
-        *,
-        final: bool = False,
-        again_from_start: bool = False,
-        after: float = 0,
-    ) -> None:
-        super().__init__(why)
-        self.final = final
-        self.again_from_start = again_from_start
-        self.after = after
+    why: str
+    final: bool = False
+    again_from_start: bool = False
+    after: float = 0
+
+    def __str__(self) -> str:
+        return self.why
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,11 +107,10 @@ class Store:
         return bool(sha256) and self.has(sha256)
 
     def _opened(self, sha256: str) -> dict[str, str]:
-        try:
+        with suppress(FileNotFoundError, FileError, ValueError, AttributeError):
             loaded = json.loads(read_text(self.root / "opened" / f"{sha256}.json"))
             return {str(name): str(digest) for name, digest in loaded.items()}
-        except (FileNotFoundError, FileError, ValueError, AttributeError):
-            return {}
+        return {}
 
     def note_opened(self, archive: str, name: str, sha256: str) -> None:
         """Remember that the zip with the sha256 ``archive`` has ``name`` with ``sha256``."""
@@ -150,12 +149,11 @@ class Store:
 
     def record(self, sha256: str) -> Origin | None:
         """What is known of a file; None if its record is missing or damaged."""
-        try:
+        with suppress(FileNotFoundError, FileError, ValueError, TypeError, AttributeError):
             loaded = json.loads(read_text(self._record(sha256)))
             loaded.pop("signature", None)  # of records that earlier versions have written
             return Origin(**loaded)
-        except (FileNotFoundError, FileError, ValueError, TypeError, AttributeError):
-            return None
+        return None
 
     def files(self) -> list[Stored]:
         """Every stored file, by name.

@@ -102,9 +102,24 @@ class Transfer:
         notes_of(self.partial).unlink(missing_ok=True)
 
     def _once(self, address: Address) -> None:
-        offset, validator = self._begun(address)
-        with self.client.get(address, offset, validator) as answer:
-            self._require_size(answer)
+        url, validator = "", ""
+        with suppress(FileNotFoundError, FileError, ValueError, TypeError, KeyError):
+            notes = json.loads(read_text(notes_of(self.partial)))
+            url, validator = str(notes["url"]), str(notes["validator"])
+        is_same = url == address.url and validator
+        if self._there and not (is_same or self.is_pinned):
+            self.discard()
+        with self.client.get(address, self._there, validator if is_same else "") as answer:
+            why = ""
+            if self.size and answer.total and answer.total != self.size:
+                why = f"its file has {answer.total:,} bytes, but {self.size:,} were published"
+            elif not (self.is_pinned or answer.total):
+                # Where the connection ends early, nothing would tell.
+                why = "it does not say how long the file is"
+            elif answer.total > _MOST:
+                why = f"its file has {answer.total:,} bytes"
+            if why:
+                raise TransferError(why, final=True)
             if not answer.offset:
                 self.discard()
             self.is_mixed = self.is_mixed or answer.offset > 0
@@ -114,27 +129,6 @@ class Transfer:
                 raise OSError(errno.ENOSPC, "no space left on device")
             if answer.offset < (answer.total or _MOST):
                 self._write(answer)
-
-    def _begun(self, address: Address) -> tuple[int, str]:
-        """How many bytes are there that can be continued from ``address``, and its validator."""
-        url, validator = "", ""
-        with suppress(FileNotFoundError, FileError, ValueError, TypeError, KeyError):
-            notes = json.loads(read_text(notes_of(self.partial)))
-            url, validator = str(notes["url"]), str(notes["validator"])
-        same = url == address.url and validator
-        if self._there and not (same or self.is_pinned):
-            self.discard()
-        return self._there, validator if same else ""
-
-    def _require_size(self, answer: Answer) -> None:
-        if self.size and answer.total and answer.total != self.size:
-            why = f"its file has {answer.total:,} bytes, but {self.size:,} were published"
-            raise TransferError(why, final=True)
-        if not (self.is_pinned or answer.total):
-            # Where the connection ends early, nothing would tell.
-            raise TransferError("it does not say how long the file is", final=True)
-        if answer.total > _MOST:
-            raise TransferError(f"its file has {answer.total:,} bytes", final=True)
 
     def _write(self, answer: Answer) -> None:
         there, begun, first = answer.offset, time.monotonic(), answer.offset

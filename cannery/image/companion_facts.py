@@ -66,6 +66,9 @@ def _release(compat: Compat, cann: CannVersion, driver: str) -> dict[str, Any]:
     seen = [row for row in compat.releases if row.cann == cann]
     chips = {chip for row in seen for chip in row.chips} if seen else {*SIMULATED_CHIPS}
     nnal = not seen or any(row.nnal for row in seen)
+    # The driver of the release; else the oldest that fits, if a source names one.
+    drivers = [row for row in compat.drivers if row.cann == cann]
+    paired = [row.paired for row in drivers if row.paired]
 
     def name(component: str, chip: str = "") -> str:
         row = file_row(compat, component, cann, chip)
@@ -75,20 +78,13 @@ def _release(compat: Compat, cann: CannVersion, driver: str) -> dict[str, Any]:
     return {
         "version": version,
         "layout": layout_of(cann, compat),
-        "driver": _driver(compat, cann) or driver,
+        "driver": next(iter([*paired, *(row.minimum for row in drivers)]), driver),
         "toolkit": name("toolkit"),
         "nnal": name("nnal") if nnal else "",
         "kernels": {chip: file for chip, file in kernels.items() if file},
         "lacks_those_of": [] if cann.is_interim else later(cann),
         "variables": atb_variables(version) if nnal else {},
     }
-
-
-def _driver(compat: Compat, cann: CannVersion) -> str:
-    """The driver of the release; else the oldest that fits; "" where no source names one."""
-    rows = [row for row in compat.drivers if row.cann == cann]
-    paired = [row.paired for row in rows if row.paired]
-    return next(iter([*paired, *(row.minimum for row in rows)]), "")
 
 
 def _cann_of_torch_npu(pairings: Iterable[Pairing], known: set[str]) -> dict[str, str]:

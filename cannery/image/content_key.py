@@ -72,9 +72,6 @@ KEY_DIGITS = 12
 SIMULATOR = "simulator"
 """The name of the simulated packages among the inputs."""
 
-VENDOR_IMAGE = "vendor-image"
-"""The name of the image that CANN is taken from among the inputs."""
-
 _SCHEMA = 3
 """Part of every key; a new number makes all images out of date."""
 
@@ -152,7 +149,7 @@ class KeyInputs:
         artifacts = {name: identify_file(name, file) for name, file in needed.items()}
         if target.vendor_image:
             # Not the name: a mirror's image has the same content.
-            artifacts[VENDOR_IMAGE] = target.vendor_image.rpartition("@")[2]
+            artifacts["vendor-image"] = target.vendor_image.rpartition("@")[2]
         return cls(
             files=files,
             artifacts={**({SIMULATOR: simulator} if simulator else {}), **artifacts},

@@ -47,35 +47,24 @@ def compare(
     start = len(str(project.images)) + 1
     ids = {str(path)[start:].partition(os.sep)[0] for path in rendered}
     folders = [project.images / name for name in sorted(ids)]
-    for folder in folders:
-        _check_folder(project, folder)
+    for folder in (folder for folder in folders if folder.is_symlink()):
+        link = folder.relative_to(project.root)
+        what = f"{link} is a symbolic link, and build.py follows none."
+        raise FileError(Problem(what=what, fix="Replace it with a folder."))
     changed: dict[Path, str] = {}
     for path, text in rendered.items():
-        changed |= _compare_file(project, path, text)
+        if (old := _read(path)) != text:
+            name = str(path.relative_to(project.root))
+            before = name if old is not None else "(missing)"
+            lines = _lines(old or ""), _lines(text)
+            diff = difflib.unified_diff(*lines, before, f"{name} (rendered)", n=2)
+            changed[path] = "".join(diff)
     orphans: list[Path] = []
     strays: list[Path] = []
     names = {str(path) for path in rendered}
     for path in (Path(name) for name in _files(project, folders, known) if name not in names):
         (orphans if _was_rendered(project, path) else strays).append(path)
     return Difference(changed=changed, orphans=tuple(orphans), strays=tuple(strays))
-
-
-def _compare_file(project: Project, path: Path, text: str) -> dict[Path, str]:
-    """``path`` with its unified diff, if the file on disk differs from ``text``."""
-    old = _read(path)
-    return {} if old == text else {path: _diff(str(path.relative_to(project.root)), old, text)}
-
-
-def _check_folder(project: Project, folder: Path) -> None:
-    if folder.is_symlink():
-        what = f"{folder.relative_to(project.root)} is a symbolic link, and build.py follows none."
-        raise FileError(Problem(what=what, fix="Replace it with a folder."))
-
-
-def _diff(name: str, old: str | None, new: str) -> str:
-    before = name if old is not None else "(missing)"
-    after = f"{name} (rendered)"
-    return "".join(difflib.unified_diff(_lines(old or ""), _lines(new), before, after, n=2))
 
 
 def _files(project: Project, folders: Sequence[Path], known: Collection[str]) -> Iterator[str]:

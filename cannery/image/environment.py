@@ -101,6 +101,7 @@ _FOLDERS = {
     ),
 }
 
+_HOME = "ASCEND_TOOLKIT_HOME"
 _AML = ("tools/aml/lib64", "tools/aml/lib64/plugin")
 _WITHOUT_AML = CannVersion.parse("9.0.0-beta.1")
 """The first release of its layout whose set_env.sh does not have these folders.
@@ -158,9 +159,10 @@ def python_paths(target: Target) -> PythonPaths:
 class Environment:
     """The ENV of an image, with unquoted values.
 
-    ``steps`` are the instructions for CANN's variables: the toolkit's, then NNAL's, which puts its
-    folders before those that are there, as CANN's scripts do. ``cann`` has the variables after
-    both, ``all`` also the application's and those for constraints.
+    ``steps`` are the instructions for CANN's variables, which may use those before them: its home,
+    the toolkit's, then NNAL's, which puts its folders before those that are there, as CANN's
+    scripts do. ``cann`` has the variables after them, ``all`` also the application's and those for
+    constraints.
     """
 
     toolkit_home: str
@@ -173,8 +175,9 @@ class Environment:
 def environment_of(target: Target) -> Environment:
     """The ENV of the image of ``target``."""
     toolkit = _toolkit(target.cann.layout, target.cann.version, target.machine)
-    steps: tuple[Mapping[str, str], ...] = (toolkit,)
-    cann = toolkit
+    home, cann = toolkit[_HOME], toolkit
+    others = {name: v.replace(home, f"${_HOME}") for name, v in toolkit.items() if name != _HOME}
+    steps: tuple[Mapping[str, str], ...] = ({_HOME: home}, others)
     if target.with_nnal:
         atb = f"{ASCEND}/nnal/atb/latest/atb/cxx_abi_{target.cxx_abi}"
         # ENV has one folder for the logs of every user, where the script has the user's home.
@@ -193,7 +196,7 @@ def environment_of(target: Target) -> Environment:
         }
     application = target.application.environment if target.application else {}
     return Environment(
-        toolkit_home=toolkit["ASCEND_TOOLKIT_HOME"],
+        toolkit_home=home,
         steps=steps,
         cann=cann,
         all={
@@ -219,7 +222,7 @@ def _toolkit(layout: Layout, version: str, machine: str) -> dict[str, str]:
     ]
     cmake = ":".join(f"{home}/{folder}" for folder in folders.cmake)
     return {
-        "ASCEND_TOOLKIT_HOME": home,
+        _HOME: home,
         "ASCEND_HOME_PATH": home,
         "ASCEND_AICPU_PATH": home,
         "ASCEND_OPP_PATH": f"{home}/opp",

@@ -113,17 +113,13 @@ class Layer:
     @cached_property
     def identity(self) -> str:
         """The sha256 of the name and the inputs."""
-        text = json.dumps([self.name, *self.inputs], sort_keys=True, default=_as_json)
+        content = [self.name, *self.inputs]
+        text = json.dumps(content, sort_keys=True, default=lambda wheel: wheel.requirement)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def weight(self) -> float:
         return _WEIGHTS.get(self.name, _OTHER_WEIGHT)
-
-
-def _as_json(value: object) -> str:
-    assert isinstance(value, LockedWheel)
-    return value.requirement
 
 
 _OWN_LAYER: Mapping[str, frozenset[str]] = {

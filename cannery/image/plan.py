@@ -84,6 +84,7 @@ class ImagePlan:
             "local_versions": self.local_versions,
             "vendor_wheels": self._vendor_versions(),
             "held": {pin.requirement: pin.reason for pin in self.pins},
+            "leave_out": " ".join(self.target.leave_out),
         }
 
     @property

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,20 +20,9 @@ from cannery.deploy import formats
 from cannery.deploy.workload import Workload
 from cannery.image.content_key import read_context
 from cannery.image.environment import ASCEND, CONSTRAINT_VARIABLES
-from cannery.image.layers import LayerKind
 from cannery.image.plan import SIMULATED_ENVIRONMENT, ImagePlan, read_plans
 from cannery.lock.debs import FILE as DEBS_FILE
 from cannery.matrix.project import Project
-
-
-def _bytecode_cache(folder: Path) -> jinja2.BytecodeCache | None:
-    """A cache of compiled templates, because compiling them takes longest."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return None
-    return jinja2.FileSystemBytecodeCache(str(folder)) if os.access(folder, os.W_OK) else None
-
 
 _TEMPLATE = "Dockerfile.j2"
 
@@ -85,24 +75,21 @@ class Renderer:
         if lock.debs:
             files[DEBS_FILE] = lock.debs.text
         if target.application and target.application.ports:
-            files["compose.yaml"] = _compose(target)
+            more = f"python build.py run --target {target.id} --format compose --cards 8"
+            workload = Workload(image=image_name(target.id, simulate=False), target=target)
+            text = formats.text("compose", workload)
+            files["compose.yaml"] = f"# {BANNER}\n# For more cards: {more}\n#\n{text}"
         return Rendered(**vars(plan), files=files)
 
     def _dockerfile(self, plan: ImagePlan) -> str:
-        target = plan.target
         values = {
             "banner": BANNER,
-            "target": target,
+            "plan": plan,
+            "target": plan.target,
             "layers": plan.layers,
-            "system": next(layer for layer in plan.layers if layer.kind is LayerKind.SYSTEM),
-            "env": plan.environment.steps,
             "constraint_env": CONSTRAINT_VARIABLES,
             "ascend": ASCEND,
             "simulated_env": SIMULATED_ENVIRONMENT,
-            "simulated_labels": plan.simulated_labels,
-            "labels": plan.labels,
-            "uv_platform": plan.requirements.platform.uv_name,
-            "index_options": plan.requirements.index_options,
             **asdict(plan.python),
         }
         try:
@@ -112,24 +99,23 @@ class Renderer:
             raise MatrixError(Problem(what=f"{error.message}.", where=where)) from error
         except jinja2.TemplateError as error:
             path = f"cannery/image/templates/{_TEMPLATE}"
-            what = f"{path} cannot be rendered for {target.id}: {error}."
+            what = f"{path} cannot be rendered for {plan.target.id}: {error}."
             raise MatrixError(Problem(what=what)) from error
 
     @cached_property
     def _templates(self) -> jinja2.Environment:
+        # Compiling templates takes longest.
+        cache, folder = None, self._project.state / "templates"
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                cache = jinja2.FileSystemBytecodeCache(str(folder))
         return jinja2.Environment(
             loader=jinja2.FileSystemLoader(self._project.templates),
             undefined=jinja2.StrictUndefined,
             keep_trailing_newline=True,
             autoescape=False,  # noqa: S701 - a Dockerfile is no HTML
-            bytecode_cache=_bytecode_cache(self._project.state / "templates"),
+            bytecode_cache=cache,
             # One run renders all targets with the same templates.
             auto_reload=False,
         )
-
-
-def _compose(target: Target) -> str:
-    more = f"For more cards: python build.py run --target {target.id} --format compose --cards 8"
-    workload = Workload(image=image_name(target.id, simulate=False), target=target)
-    text = formats.text("compose", workload)
-    return f"# {BANNER}\n# {more}\n#\n{text}"

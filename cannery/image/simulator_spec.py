@@ -16,10 +16,10 @@ from cannery.common.model import SIMULATED_CHIPS, Target
 from cannery.deploy.run_spec import DRIVER
 from cannery.image.environment import atb_variables, python_paths
 
-SIMULATOR = Path(__file__).parents[2] / "packages" / "ascend-sim"
-"""The product beside this one, with the sources of the simulated packages."""
+SOURCES = Path(__file__).parents[2] / "packages" / "ascend-sim"
+"""The product beside this one, and build context of the simulated packages."""
 
-SYMBOLS = SIMULATOR / "ascend_sim" / "cann_symbols.json"
+SYMBOLS = SOURCES / "ascend_sim" / "cann_symbols.json"
 """Release to the symbols, as ``LIBRARY SYMBOL``, of which no source says that an older one has
 them."""
 
@@ -40,9 +40,6 @@ def firsts() -> dict[str, list[str]]:
     symbols: dict[str, list[str]] = json.loads(SYMBOLS.read_text(encoding="utf-8"))
     return symbols
 
-
-SOURCES = SIMULATOR
-"""The build context of the simulated packages; its Dockerfile is the way to make them."""
 
 DRIVER_VERSION = "24.1.rc3"
 DEVICES = 8
@@ -68,7 +65,9 @@ def package_spec(target: Target) -> dict[str, Any]:
         known = ", ".join(SIMULATED_CHIPS)
         what = f"{target.id} has chip {target.chip}, but the software device supports only {known}."
         raise UsageError(Problem(what=what, fix="Build it from Huawei's packages."))
-    files = target.artifacts
+    files, cann = target.artifacts, target.cann
+    # The symbols of an interim build are those of the release that it is near.
+    public = cann.nearest_public if cann.interim else cann.version
     releases = {"toolkit": target.cann, "kernels": target.kernels, "nnal": target.nnal}
     packages: list[dict[str, Any]] = [
         {"component": component, "file": files[component].name, "version": release.version}
@@ -84,7 +83,7 @@ def package_spec(target: Target) -> dict[str, Any]:
         "arch": target.machine,
         "cann": target.cann.version,
         "layout": str(target.cann.layout),
-        "lacks": missing_symbols(_public(target)),
+        "lacks": missing_symbols(CannVersion.parse(public)),
         "packages": packages,
         "apex": {"file": files["apex"].name} if "apex" in files else None,
         "driver": {
@@ -93,12 +92,6 @@ def package_spec(target: Target) -> dict[str, Any]:
             "devices": DEVICES,
         },
     }
-
-
-def _public(target: Target) -> CannVersion:
-    """The release whose symbols the target's CANN has: of an interim build, the one it is near."""
-    cann = target.cann
-    return CannVersion.parse(cann.nearest_public if cann.interim else cann.version)
 
 
 def recipe(target: Target) -> str:

@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from urllib.parse import unquote
 
 from cannery.common.errors import MatrixError, Problem, Span
@@ -73,40 +73,28 @@ class DebLock:
 
     def digest(self, layer: str) -> str:
         """A hash of what is recorded for ``layer``; empty if that is nothing."""
-        return self._digests.get(layer, "")
-
-    @cached_property
-    def _digests(self) -> dict[str, str]:
-        texts = {
-            name: "".join(f"{each.line}\n" for each in debs) for name, debs in self.layers.items()
-        }
-        return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
-
-
-def parse_debs(text: str, name: str = FILE) -> DebLock:
-    """Read a packages.lock, whose name is ``name``."""
-    found = _parsed(text)
-    if isinstance(found, DebLock):
-        return found
-    where = Span(file=name, line=found, column=1)
-    what = f"invalid line in a record of packages: {text.splitlines()[found - 1]!r}."
-    fix = "Restore it, or delete it and run 'python build.py update --packages --write'."
-    raise MatrixError(Problem(what=what, where=where, fix=fix))
+        if layer not in self.layers:
+            return ""
+        text = "".join(f"{deb.line}\n" for deb in self.layers[layer])
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 @cache
-def _parsed(text: str) -> DebLock | int:
-    """What is in ``text``, or the number of an invalid line. Many targets have equal texts."""
+def parse_debs(text: str, name: str = FILE) -> DebLock:
+    """Read a packages.lock, whose name is ``name``."""
     layers: dict[str, list[Deb]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("#") or not line:
             continue
         if heading := _LAYER.fullmatch(line):
             layers[heading[1]] = []
-        elif layers and (found := _LINE.fullmatch(line)):
-            [*layers.values()][-1].append(Deb(**found.groupdict()))
+        elif layers and (match := _LINE.fullmatch(line)):
+            [*layers.values()][-1].append(Deb(**match.groupdict()))
         else:
-            return number
+            what = f"invalid line in a record of packages: {line!r}."
+            fix = "Restore it, or delete it and run 'python build.py update --packages --write'."
+            where = Span(file=name, line=number, column=1)
+            raise MatrixError(Problem(what=what, where=where, fix=fix))
     return DebLock(text=text, layers={name: tuple(debs) for name, debs in layers.items()})
 
 
@@ -120,16 +108,12 @@ def debs_text(base: str, layers: Mapping[str, Iterable[Deb]]) -> str:
 
 def changed_debs(old: Mapping[str, Deb], new: Mapping[str, Deb]) -> list[str]:
     """A line for each package by name of which ``new`` has another file than ``old``, or none."""
-    return [
-        f"{name} {_shown(old, new, name)} -> {_shown(new, old, name)}"
-        for name in sorted(old.keys() | new.keys())
-        if old.get(name) != new.get(name)
-    ]
-
-
-def _shown(side: Mapping[str, Deb], other: Mapping[str, Deb], name: str) -> str:
-    """The version of a package on a side, and the beginning of its hash if that alone differs."""
-    if name not in side:
-        return "(none)"
-    deb, same = side[name], name in other and side[name].version == other[name].version
-    return f"{deb.version} (sha256 {deb.sha256[:12]})" if same else deb.version
+    lines = []
+    for name in sorted(old.keys() | new.keys()):
+        sides = old.get(name), new.get(name)
+        if sides[0] != sides[1]:
+            versions = [deb.version if deb else "(none)" for deb in sides]
+            if versions[0] == versions[1]:
+                versions = [f"{deb.version} (sha256 {deb.sha256[:12]})" for deb in sides if deb]
+            lines.append(f"{name} {versions[0]} -> {versions[1]}")
+    return lines

@@ -159,7 +159,7 @@ def _ask(question: Question, source: PackageIndex) -> tuple[frozenset[Version], 
         # pip does not derive the platforms whose wheels are compatible.
         names = platforms(question.runtime.machine, question.runtime.glibc)
         argv += ["--only-binary", ":all:", *(f"--platform={name}" for name in names)]
-    code, output = run(argv, capture=True, env=pip_environment(source))
+    code, output = run(argv, env=pip_environment(source))
     if "No module named pip" in output:
         what = f"{sys.executable} has no pip."
         raise EngineError(Problem(what=what, fix="'bash setup.sh' installs it."))

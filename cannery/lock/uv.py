@@ -81,7 +81,6 @@ def compiled(job: Job, source: PackageIndex) -> str:
         code, output = run(
             [*argv, "--config-file", _SETTINGS, *_QUIET, *job.options, "--output-file", job.output],
             cwd=folder,
-            capture=True,
             env=environment,
             waiting=lambda: console.say(f"still resolving the packages of {job.name}"),
         )

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement
@@ -32,20 +31,12 @@ _REPORT = "report.json"
 _LOCAL = re.compile(r"\+[\w.]+")
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Metadata:
-    """What a wheel says of itself; ``python`` is empty if it says nothing of Python."""
-
-    requires: tuple[str, ...] = ()
-    python: str = ""
-
-
 class Metadata:
-    """The metadata of wheels, each asked for once."""
+    """The requirements of wheels, that of Python among them; each wheel is asked for once."""
 
     def __init__(self, source: PackageIndex) -> None:
         self.source = source
-        self._known: dict[str, _Metadata] = {}
+        self._known: dict[str, list[str]] = {}
 
     def added(self, target: Target, text: str, before: str | None) -> str:
         """The lock ``text`` of ``target`` with what the wheels that it names want.
@@ -54,79 +45,66 @@ class Metadata:
         lock, has of it.
         """
         named = [wheel for wheel in parse_lock(text).wheels if wheel.groups]
-        wheels = [each for each in named if each.file_names[0].endswith(".whl")]
-        missing = [each for each in wheels if each.file_names[0] not in self._known]
+        wheels = [wheel for wheel in named if wheel.file_names[0].endswith(".whl")]
+        missing = [wheel for wheel in wheels if wheel.file_names[0] not in self._known]
         if missing and (why := self._ask(target, missing)):
             console.say(f"{target.id}: the metadata of its wheels could not be read: {why}")
-            return with_wants(text, _kept(named, before or ""))
-        names = {each.name for each in named} | ({"torch"} if target.torch_wheel else set())
-        wants = {
-            each.name: _wanted(self._known[each.file_names[0]], target, names) for each in wheels
-        }
-        return with_wants(text, wants)
+            old = {wheel.file_names: wheel.wants for wheel in parse_lock(before or "").wheels}
+            return with_wants(text, {w.name: old.get(w.file_names, ()) for w in named})
+        names = {wheel.name for wheel in named} | ({"torch"} if target.torch_wheel else set())
+        return with_wants(
+            text,
+            {w.name: _wanted(self._known[w.file_names[0]], target, names) for w in wheels},
+        )
 
     def _ask(self, target: Target, wheels: Sequence[LockedWheel]) -> str:
         """Read the metadata of ``wheels``; why that failed, if it did."""
+        argv = [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "--no-input"]
+        argv += ["install", "--dry-run", "--ignore-installed", "--no-deps", "--quiet"]
+        # It compares some wheels with the Python that it runs on itself.
+        argv += ["--ignore-requires-python"]
+        # pip takes wheels of another platform only for a folder, into which a dry run writes
+        # nothing.
+        argv += ["--target", "nowhere", "--report", _REPORT, "--only-binary", ":all:"]
+        argv += ["--python-version", target.python.version]
+        argv += [f"--platform={name}" for name in platforms(target.machine, target.base.glibc)]
+        if index := Requirements(target).index_options:
+            argv += ["--extra-index-url", index[1]]
+        argv += ["--requirement", "pins.txt"]
+        requirements: dict[str, list[str]] = {}
         with tempfile.TemporaryDirectory(prefix="cannery-metadata-") as place:
             folder = Path(place)
-            pins = "".join(f"{each.name}=={each.version}\n" for each in wheels)
+            pins = "".join(f"{wheel.name}=={wheel.version}\n" for wheel in wheels)
             (folder / "pins.txt").write_text(pins, encoding="utf-8")
-            code, said = run(
-                _argv(target), cwd=folder, capture=True, env=pip_environment(self.source)
-            )
+            code, output = run(argv, cwd=folder, env=pip_environment(self.source))
             if code:
-                return self.source.redacted(said.strip().rpartition("\n")[2])
+                return self.source.redacted(output.strip().rpartition("\n")[2])
             try:
-                found = _reported((folder / _REPORT).read_text(encoding="utf-8"))
+                report = parse_json((folder / _REPORT).read_text(encoding="utf-8"))
+                for entry in report["install"]:
+                    metadata = entry["metadata"]
+                    python = str(metadata.get("requires_python") or "")
+                    requires = [str(text) for text in metadata.get("requires_dist", ())]
+                    texts = [*([PYTHON + python] if python else []), *requires]
+                    requirements[normal_name(metadata["name"])] = texts
             except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
                 return f"pip's report is not as expected: {error!r}"
         for wheel in wheels:
-            self._known[wheel.file_names[0]] = found.get(wheel.name, _Metadata())
+            self._known[wheel.file_names[0]] = requirements.get(wheel.name, [])
         return ""
 
 
-def _kept(wheels: Iterable[LockedWheel], before: str) -> dict[str, Sequence[str]]:
-    """What the lock ``before`` has of those ``wheels`` that are in it with the same file."""
-    old = {each.file_names: each.wants for each in parse_lock(before).wheels}
-    return {each.name: old.get(each.file_names, ()) for each in wheels}
-
-
-def _argv(target: Target) -> list[str]:
-    argv = [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    argv += ["install", "--dry-run", "--ignore-installed", "--no-deps", "--quiet"]
-    # It compares some wheels with the Python that it runs on itself.
-    argv += ["--ignore-requires-python"]
-    # pip takes wheels of another platform only for a folder, into which a dry run writes nothing.
-    argv += ["--target", "nowhere", "--report", _REPORT, "--only-binary", ":all:"]
-    argv += ["--python-version", target.python.version]
-    argv += [f"--platform={each}" for each in platforms(target.machine, target.base.glibc)]
-    if index := Requirements(target).index_options:
-        argv += ["--extra-index-url", index[1]]
-    return [*argv, "--requirement", "pins.txt"]
-
-
-def _reported(text: str) -> dict[str, _Metadata]:
-    """Package to its metadata in a report of pip."""
-    return {
-        normal_name(each["metadata"]["name"]): _Metadata(
-            requires=tuple(map(str, each["metadata"].get("requires_dist", ()))),
-            python=str(each["metadata"].get("requires_python") or ""),
-        )
-        for each in parse_json(text)["install"]
-    }
-
-
-def _wanted(metadata: _Metadata, target: Target, names: Iterable[str]) -> list[str]:
-    """What a wheel wants of Python and of the packages ``names``, in the order of the names."""
-    found: Mapping[str, list[str]] = {name: [] for name in (PYTHON, *sorted(names))}
-    for text in (*([PYTHON + metadata.python] if metadata.python else []), *metadata.requires):
+def _wanted(texts: Iterable[str], target: Target, names: Iterable[str]) -> list[str]:
+    """The requirements of Python and of the packages ``names``, in the order of the names."""
+    wanted: dict[str, list[str]] = {name: [] for name in (PYTHON, *sorted(names))}
+    for text in texts:
         try:
             requirement = parse_requirement(text)
         except (InvalidRequirement, InvalidSpecifier):
             # Old wheels have requirements that no installer of today reads.
             continue
         name = normal_name(requirement.name)
-        if name in found and requirement.specifier and applies(requirement, target):
+        if name in wanted and requirement.specifier and applies(requirement, target):
             # The local version is that of a build for another index.
-            found[name].append(f"{name}{_LOCAL.sub('', str(requirement.specifier))}")
-    return [each for own in found.values() for each in dict.fromkeys(own)]
+            wanted[name].append(f"{name}{_LOCAL.sub('', str(requirement.specifier))}")
+    return [text for of_name in wanted.values() for text in dict.fromkeys(of_name)]

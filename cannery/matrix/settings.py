@@ -9,43 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo
 
-from cannery.common.bases import DEFAULT_ORDER, Address, Base, CannSource
+from cannery.common.bases import DEFAULT_ORDER, Base, CannSource
 from cannery.common.errors import MatrixError, Problem, did_you_mean
 from cannery.common.files import read_text
 from cannery.common.http import without_login
 from cannery.common.model import CannRelease, Target, chip_hint
 from cannery.common.models import Model, Parsed, Unique, parse_toml_as
 from cannery.common.references import full_reference, is_registry, is_versioned, read_reference
-from cannery.matrix.file_definitions import is_header, is_url
+from cannery.matrix.file_definitions import Server
 from cannery.matrix.files import SETTINGS
 from cannery.matrix.matrix import Matrix
 
 
-class _Server(Model):
-    url: str
-    headers: dict[str, str] = Field(default={})
-
-    @field_validator("url")
-    @classmethod
-    def _is_address(cls, url: str) -> str:
-        if not is_url(url):
-            raise ValueError(f"{url!r} is not a web address. Write it as https://HOST/PATH.")
-        return url.rstrip("/")
-
-    @field_validator("headers")
-    @classmethod
-    def _are_headers(cls, headers: dict[str, str]) -> dict[str, str]:
-        if not all(is_header(*pair) for pair in headers.items()):
-            raise ValueError("this must be a table of request headers.")
-        return headers
-
-
-def _address(server: _Server) -> Address:
-    return Address(url=server.url, headers=tuple(server.headers.items()))
+def _with_url(server: Any) -> Any:
+    return {"url": server} if isinstance(server, str) else server
 
 
 def _printable(text: str) -> str:
@@ -95,9 +76,6 @@ def _repository(text: str) -> str:
     return text
 
 
-Server = Annotated[
-    _Server, BeforeValidator(lambda url: {"url": url} if isinstance(url, str) else url)
-]
 Registry = Annotated[str, Parsed(_registry)]
 Mirrors = Mapping[str, tuple[str, ...]]
 
@@ -106,7 +84,7 @@ class Sources(Model):
     """Where files of CANN are from."""
 
     order: Annotated[Unique[CannSource], Field(min_length=1)] = DEFAULT_ORDER
-    servers: tuple[Annotated[Address, Parsed(_address, of=Server)], ...] = Field(
+    servers: tuple[Annotated[Server, BeforeValidator(_with_url)], ...] = Field(
         default=(), description="Servers that have files under their names alone."
     )
     accept_eula: Annotated[str, Parsed(_printable)] = Field(

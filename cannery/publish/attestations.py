@@ -12,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any
 
 from packageurl import PackageURL
@@ -52,7 +53,7 @@ def spdx(
     ``image_digest`` is that of the manifest for the target's platform, ``created`` a time as in
     ``2026-11-21T12:00:00Z``, and ``reference`` the image's repository with its registry.
     """
-    licenses = _Licenses()
+    extracted: dict[str, str] = {}
     packages = [_image(target, inventory, image_digest, reference)]
     names = {_IMAGE}
     for kind, group in (
@@ -60,10 +61,30 @@ def spdx(
         ("wheel", inventory.wheels),
         ("deb", inventory.debian),
     ):
-        for each in group:
-            plain = re.sub(r"[^A-Za-z0-9.-]", lambda match: f"-{ord(match[0]):x}-", each.name)
-            spdx_id = _unused(f"SPDXRef-{kind}-{plain}", names)
-            packages.append(_package(each, spdx_id, package_url(each, inventory), licenses))
+        for package in group:
+            plain = re.sub(r"[^A-Za-z0-9.-]", lambda match: f"-{ord(match[0]):x}-", package.name)
+            name = f"SPDXRef-{kind}-{plain}"
+            candidates = chain([name], (f"{name}-{number}" for number in count(2)))
+            spdx_id = next(candidate for candidate in candidates if candidate not in names)
+            names.add(spdx_id)
+            entry = {
+                "SPDXID": spdx_id,
+                "name": package.name,
+                **_UNKNOWN,
+                "licenseDeclared": _license(package.license, extracted),
+                "externalRefs": [_purl(package_url(package, inventory))],
+            }
+            if package.version:
+                entry["versionInfo"] = package.version
+            if package.file:
+                entry["packageFileName"] = package.file
+            if package.sha256:
+                entry["checksums"] = [{"algorithm": "SHA256", "checksumValue": package.sha256}]
+            if package.source is Origin.SIMULATOR:
+                entry["comment"] = _STAND_IN
+            elif package.place:
+                entry["sourceInfo"] = package.place
+            packages.append(entry)
     return {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
@@ -76,7 +97,10 @@ def spdx(
             _relation("SPDXRef-DOCUMENT", "DESCRIBES", _IMAGE),
             *(_relation(_IMAGE, "CONTAINS", package["SPDXID"]) for package in packages[1:]),
         ],
-        "hasExtractedLicensingInfos": licenses.extracted(),
+        "hasExtractedLicensingInfos": [
+            {"licenseId": name, "name": text.splitlines()[0][:100], "extractedText": text}
+            for name, text in sorted(extracted.items())
+        ],
     }
 
 
@@ -128,60 +152,20 @@ def _image(target: Target, inventory: Inventory, digest: str, reference: str) ->
     }
 
 
-def _package(package: Package, spdx_id: str, purl: str, licenses: _Licenses) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "SPDXID": spdx_id,
-        "name": package.name,
-        **_UNKNOWN,
-        "licenseDeclared": licenses.name(package.license),
-        "externalRefs": [_purl(purl)],
-    }
-    if package.version:
-        entry["versionInfo"] = package.version
-    if package.file:
-        entry["packageFileName"] = package.file
-    if package.sha256:
-        entry["checksums"] = [{"algorithm": "SHA256", "checksumValue": package.sha256}]
-    if package.source is Origin.SIMULATOR:
-        entry["comment"] = _STAND_IN
-    elif package.place:
-        entry["sourceInfo"] = package.place
-    return entry
+def _license(words: str, extracted: dict[str, str]) -> str:
+    """The licence of a package that declares ``words``, as an SPDX expression.
 
-
-class _Licenses:
-    """The licences in a document, with the texts of those that are not in SPDX's list."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-
-    def name(self, words: str) -> str:
-        """The licence of a package that declares ``words``, as an SPDX expression."""
-        if not words:
-            return _NO_ASSERTION
-        if found := expression(words):
-            for reference in _LICENSE_REF.findall(found):
-                self._texts.setdefault(reference, f"Named, without its text, by: {words}")
-            return found
-        reference = "LicenseRef-" + hashlib.sha256(words.encode()).hexdigest()[:16]
-        self._texts[reference] = words
-        return reference
-
-    def extracted(self) -> list[Mapping[str, str]]:
-        return [
-            {"licenseId": name, "name": text.splitlines()[0][:100], "extractedText": text}
-            for name, text in sorted(self._texts.items())
-        ]
-
-
-def _unused(name: str, names: set[str]) -> str:
-    """``name``, with a number if it is in ``names`` already; it is added to them."""
-    free, number = name, 1
-    while free in names:
-        number += 1
-        free = f"{name}-{number}"
-    names.add(free)
-    return free
+    ``extracted`` gets the texts of those that are not in SPDX's list.
+    """
+    if not words:
+        return _NO_ASSERTION
+    if declared := expression(words):
+        for reference in _LICENSE_REF.findall(declared):
+            extracted.setdefault(reference, f"Named, without its text, by: {words}")
+        return declared
+    reference = "LicenseRef-" + hashlib.sha256(words.encode()).hexdigest()[:16]
+    extracted[reference] = words
+    return reference
 
 
 def _purl(text: str) -> dict[str, str]:
@@ -343,12 +327,12 @@ def _vendor_files(inventory: Inventory) -> Iterable[dict[str, Any]]:
         annotations: dict[str, Any] = {"standIn": True} if stand_in else {"place": package.place}
         if not package.sha256:
             annotations["sha256"] = "not known"
-        found = {
+        entry = {
             "name": package.file,
             "uri": package_url(package, inventory),
             "annotations": annotations,
         }
-        yield found | ({"digest": {"sha256": package.sha256}} if package.sha256 else {})
+        yield entry | ({"digest": {"sha256": package.sha256}} if package.sha256 else {})
 
 
 def _wheel(
@@ -370,13 +354,13 @@ def _wheel(
 
 def _debian(inventory: Inventory) -> Iterable[dict[str, Any]]:
     for package in inventory.debian:
-        found: dict[str, Any] = {"name": package.name, "uri": package_url(package, inventory)}
+        entry: dict[str, Any] = {"name": package.name, "uri": package_url(package, inventory)}
         if package.sha256:
-            found["annotations"] = {"file": package.file}
-            found["digest"] = {"sha256": package.sha256}
+            entry["annotations"] = {"file": package.file}
+            entry["digest"] = {"sha256": package.sha256}
         elif package.place:
-            found["annotations"] = {"place": package.place}
-        yield found
+            entry["annotations"] = {"place": package.place}
+        yield entry
 
 
 SPDX = "https://spdx.dev/Document"
@@ -409,31 +393,25 @@ def subject_name(repository: str, tag: str, platform: str) -> str:
     return url.to_string()
 
 
-def statement(
-    name: str, subject_digest: str, predicate_type: str, predicate: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The statement that the image ``name``, manifest ``subject_digest``, has ``predicate``."""
-    algorithm, _, value = subject_digest.partition(":")
-    return {
-        "_type": _TYPE,
-        "subject": [{"name": name, "digest": {algorithm: value}}],
-        "predicateType": predicate_type,
-        "predicate": dict(predicate),
-    }
-
-
 def attestation_manifest(
-    subject_digest: str, statements: Sequence[Mapping[str, Any]]
+    name: str, subject_digest: str, predicates: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Document, tuple[Document, ...]]:
-    """The manifest that holds ``statements``, and its blobs, which have to be stored before it."""
+    """The manifest that attests ``predicates``, by their types, of the image ``name``.
+
+    ``subject_digest`` is that of its manifest. The blobs have to be stored before the manifest.
+    """
+    algorithm, _, value = subject_digest.partition(":")
     blobs, layers = [], []
-    for each in statements:
-        subjects = {f"{a}:{v}" for one in each["subject"] for a, v in one["digest"].items()}
-        if subjects != {subject_digest}:
-            raise ValueError(f"a statement is about {sorted(subjects)}, not {subject_digest}")
-        blob = Document(media_type=STATEMENT, content=encoded(each))
-        annotations = {"containerd.io/uncompressed": blob.digest, PREDICATE: each["predicateType"]}
+    for kind, predicate in predicates.items():
+        statement = {
+            "_type": _TYPE,
+            "subject": [{"name": name, "digest": {algorithm: value}}],
+            "predicateType": kind,
+            "predicate": dict(predicate),
+        }
+        blob = Document(media_type=STATEMENT, content=encoded(statement))
         blobs.append(blob)
+        annotations = {"containerd.io/uncompressed": blob.digest, PREDICATE: kind}
         layers.append(blob.descriptor(**annotations))
     rootfs = {"type": "layers", "diff_ids": [layer.digest for layer in layers]}
     content = encoded({**_PLATFORM, "config": {}, "rootfs": rootfs})

@@ -130,31 +130,28 @@ def inserted(text: str, content: str, file: str, markers: tuple[str, str]) -> st
         marker: [number for number, line in enumerate(lines, 1) if line.strip() == marker]
         for marker in markers
     }
-    if problems := _problems(places, file, len(lines)):
-        raise MatrixError(problems)
-    ([start], [end]) = places.values()
+    wrong = []
+    for marker, numbers in places.items():
+        if not numbers:
+            wrong.append((max(len(lines), 1), f"there is no line {marker}."))
+        wrong += [(n, f"{marker} is in line {numbers[0]} already.") for n in numbers[1:]]
+    starts, ends = places.values()
+    if not wrong and starts > ends:
+        wrong.append((ends[0], f"{markers[1]} comes before {markers[0]}."))
+    if wrong:
+        fix = f"What is generated goes between one line {markers[0]} and, after it, one line "
+        raise MatrixError(
+            [
+                Problem(
+                    what=what, fix=f"{fix}{markers[1]}.", where=Span(file=file, line=line, column=1)
+                )
+                for line, what in wrong
+            ]
+        )
+    [start], [end] = starts, ends
     line_end = "\r\n" if lines[start - 1].endswith("\r\n") else "\n"
     middle = ["", *content.splitlines(), ""]
     return "".join([*lines[:start], *(line + line_end for line in middle), *lines[end - 1 :]])
-
-
-def _problems(places: dict[str, list[int]], file: str, length: int) -> list[Problem]:
-    start, end = places
-    fix = f"What is generated goes between one line {start} and, after it, one line {end}."
-    problems = []
-    for marker, numbers in places.items():
-        if not numbers:
-            where = Span(file=file, line=max(length, 1), column=1)
-            problems.append(Problem(what=f"there is no line {marker}.", fix=fix, where=where))
-        for number in numbers[1:]:
-            what = f"{marker} is in line {numbers[0]} already."
-            where = Span(file=file, line=number, column=1)
-            problems.append(Problem(what=what, fix=fix, where=where))
-    starts, ends = places.values()
-    if not problems and starts > ends:
-        where = Span(file=file, line=ends[0], column=1)
-        problems.append(Problem(what=f"{end} comes before {start}.", fix=fix, where=where))
-    return problems
 
 
 def _contents(entry: Entry) -> list[str]:

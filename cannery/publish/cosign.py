@@ -85,7 +85,7 @@ def _run(argv: Sequence[str], key: str) -> tuple[int, str]:
     # Of a key such as env://NAME, cosign reads the variable itself.
     name = key.removeprefix("env://")
     env = {name: os.environ[name]} if name != key and name in os.environ else {}
-    return run([_program(), *argv], capture=True, env=env)
+    return run([_program(), *argv], env=env)
 
 
 def _program() -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
@@ -23,7 +24,6 @@ from cannery.common.errors import (
     did_you_mean,
 )
 from cannery.common.files import read_text
-from cannery.common.model import Target
 from cannery.common.outside import json_text, one_line, printable
 from cannery.common.references import image_name
 from cannery.engine import client as engine
@@ -83,7 +83,6 @@ class Contents:
 class Section:
     """The differences below one heading; ``equal`` is the number of equal entries."""
 
-    name: str
     added: Mapping[str, str]
     removed: Mapping[str, str]
     changed: Mapping[str, tuple[str, str]]
@@ -106,14 +105,14 @@ class LayerChange:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """The comparison of ``before`` with ``after``.
+    """The comparison of ``before`` with ``after``; ``sections`` are by their headings.
 
     ``only_one`` names the sections that only one side has, so that they cannot be compared.
     """
 
     before: Contents
     after: Contents
-    sections: tuple[Section, ...]
+    sections: Mapping[str, Section]
     layers: tuple[LayerChange, ...]
     only_one: tuple[str, ...]
 
@@ -121,60 +120,55 @@ class Difference:
     def differs(self) -> bool:
         """True for any difference."""
         changed = any(layer.state != "equal" for layer in self.layers)
-        return changed or any(section.differs for section in self.sections)
+        return changed or any(section.differs for section in self.sections.values())
 
 
 def difference(before: Contents, after: Contents) -> Difference:
     """Compare two sides, section by section and layer by layer."""
-    common = [name for name in before.sections if name in after.sections]
-    sections = []
-    for name in common:
+    sections = {}
+    for name in before.sections:
+        if name not in after.sections:
+            continue
         old, new = before.sections[name], after.sections[name]
-        sections.append(_section(name, old, new))
+        sections[name] = _section(old, new)
         if name in PACKAGES:
             # A package with another version has another file in any case.
-            old_files, new_files = before.files.get(name, {}), after.files.get(name, {})
+            files = before.files.get(name, {}), after.files.get(name, {})
             equal = {package for package in old if old[package] == new.get(package)}
-            both = sorted(equal & {*old_files} & {*new_files})
-            files = [
-                {package: side[package] for package in both} for side in (old_files, new_files)
-            ]
-            if (of_files := _section(f"files of {name}", *files)).differs:
-                sections.append(of_files)
+            both = sorted(equal & {*files[0]} & {*files[1]})
+            of_files = _section(*({package: side[package] for package in both} for side in files))
+            if of_files.differs:
+                sections[f"files of {name}"] = of_files
+    old_layers, new_layers = (
+        {layer.name: layer for layer in side.layers} for side in (before, after)
+    )
+    layers = []
+    # Those of ``after`` first.
+    for name in {**new_layers, **old_layers} if old_layers and new_layers else ():
+        a, b = old_layers.get(name), new_layers.get(name)
+        state = "removed" if a else "added"
+        if a and b:
+            state = "equal" if a.identity == b.identity else "changed"
+        sizes = (a.size if a else None, b.size if b else None)
+        layers.append(LayerChange(name=name, state=state, sizes=sizes))
     return Difference(
         before=before,
         after=after,
-        sections=tuple(sections),
-        layers=_layers(before, after) if before.layers and after.layers else (),
+        sections=sections,
+        layers=tuple(layers),
         only_one=tuple(sorted({*before.sections} ^ {*after.sections})),
     )
 
 
-def _section(name: str, old: Mapping[str, str], new: Mapping[str, str]) -> Section:
+def _section(old: Mapping[str, str], new: Mapping[str, str]) -> Section:
     both = sorted({*old} & {*new})
-    changed = {each: (old[each], new[each]) for each in both if old[each] != new[each]}
+    changed = {name: (old[name], new[name]) for name in both if old[name] != new[name]}
     return Section(
-        name=name,
-        added={each: new[each] for each in sorted({*new} - {*old})},
-        removed={each: old[each] for each in sorted({*old} - {*new})},
+        added={name: new[name] for name in sorted({*new} - {*old})},
+        removed={name: old[name] for name in sorted({*old} - {*new})},
         changed=changed,
         equal=len(both) - len(changed),
     )
-
-
-def _layers(before: Contents, after: Contents) -> tuple[LayerChange, ...]:
-    """The layers of both sides by name, those of ``after`` first."""
-    old, new = ({layer.name: layer for layer in side.layers} for side in (before, after))
-    changes = []
-    for name in [*new, *(name for name in old if name not in new)]:
-        a, b = old.get(name), new.get(name)
-        if a and b:
-            state = "equal" if a.identity == b.identity else "changed"
-        else:
-            state = "removed" if a else "added"
-        sizes = (a.size if a else None, b.size if b else None)
-        changes.append(LayerChange(name=name, state=state, sizes=sizes))
-    return tuple(changes)
 
 
 _ABSENT = "-"
@@ -188,9 +182,13 @@ def difference_text(compared: Difference, width: int = 0) -> str:
     """Tables of all that differs. Lines longer than ``width`` are folded, if it is not 0."""
     before, after = compared.before, compared.after
     lines = columns([("before", before.name, before.kind), ("after", after.name, after.kind)])
-    if sizes := _sizes(before, after):
-        lines += ["", sizes]
-    for section in compared.sections:
+    if before.size is not None and after.size is not None:
+        kinds = f"{_SIZES[before.kind]} and {_SIZES[after.kind]}, which cannot be compared"
+        change = after.size - before.size
+        end = f"({'-' if change < 0 else '+'}{size_text(abs(change))}), {_SIZES[after.kind]}"
+        end = end if before.kind is after.kind else f"({kinds})"
+        lines += ["", f"size: {size_text(before.size)} -> {size_text(after.size)} {end}"]
+    for name, section in compared.sections.items():
         if section.differs:
             counts = {
                 "changed": len(section.changed),
@@ -198,15 +196,13 @@ def difference_text(compared: Difference, width: int = 0) -> str:
                 "removed": len(section.removed),
                 "equal": section.equal,
             }
-            parts = [f"{count:,} {name}" for name, count in counts.items() if count]
-            lines += ["", f"{section.name}: {', '.join(parts)}", *_rows(section)]
+            parts = [f"{count:,} {state}" for state, count in counts.items() if count]
+            lines += ["", f"{name}: {', '.join(parts)}", *_rows(section)]
     if compared.layers:
         lines += ["", *_layer_lines(compared)]
     if compared.only_one:
-        lines += [
-            "",
-            f"not compared, because only one side has them: {', '.join(compared.only_one)}",
-        ]
+        names = ", ".join(compared.only_one)
+        lines += ["", f"not compared, because only one side has them: {names}"]
     if not compared.differs:
         lines += ["", "no difference"]
     return printable("\n".join(fold(lines, width)))
@@ -220,32 +216,11 @@ def difference_json(compared: Difference) -> str:
             for side, contents in (("before", compared.before), ("after", compared.after))
         },
         "differs": compared.differs,
-        "sections": {
-            section.name: {
-                "added": section.added,
-                "removed": section.removed,
-                "changed": section.changed,
-                "equal": section.equal,
-            }
-            for section in compared.sections
-        },
+        "sections": {name: asdict(section) for name, section in compared.sections.items()},
         "layers": [asdict(layer) for layer in compared.layers],
         "not_compared": compared.only_one,
     }
     return json_text(content)
-
-
-def _sizes(before: Contents, after: Contents) -> str:
-    """The line of sizes; empty if a size is unknown."""
-    if before.size is None or after.size is None:
-        return ""
-    sizes = f"{size_text(before.size)} -> {size_text(after.size)}"
-    if before.kind is not after.kind:
-        kinds = f"{_SIZES[before.kind]} and {_SIZES[after.kind]}"
-        return f"size: {sizes} ({kinds}, which cannot be compared)"
-    change = after.size - before.size
-    sign = "-" if change < 0 else "+"
-    return f"size: {sizes} ({sign}{size_text(abs(change))}), {_SIZES[after.kind]}"
 
 
 def _rows(section: Section) -> Iterator[str]:
@@ -265,28 +240,21 @@ def _rows(section: Section) -> Iterator[str]:
 
 
 def _layer_lines(compared: Difference) -> Iterator[str]:
-    states = [layer.state for layer in compared.layers]
-    counts = [
-        f"{states.count(state)} {state}"
-        for state in ("changed", "added", "removed", "equal")
-        if state in states
-    ]
-    yield f"layers: {', '.join(counts)}"
+    counts = Counter(layer.state for layer in compared.layers)
+    states = [state for state in ("changed", "added", "removed", "equal") if counts[state]]
+    yield f"layers: {', '.join(f'{counts[state]} {state}' for state in states)}"
     # Without sizes, as of commits, equal layers are left out.
     sized = any(size is not None for layer in compared.layers for size in layer.sizes)
-    rows = [
-        (layer.name, layer.state, *(map(_size, layer.sizes) if sized else ()))
-        for layer in compared.layers
-        if sized or layer.state != "equal"
-    ]
+    rows = []
+    for layer in compared.layers:
+        if sized:
+            sizes = [_ABSENT if size is None else size_text(size) for size in layer.sizes]
+            rows.append((layer.name, layer.state, *sizes))
+        elif layer.state != "equal":
+            rows.append((layer.name, layer.state))
     if rows:
-        head = ("", "", "before", "after") if sized else ("", "")
-        lines = columns([head, *rows] if sized else rows, right=(2, 3))
-        yield from (f"  {line}" for line in lines)
-
-
-def _size(size: int | None) -> str:
-    return _ABSENT if size is None else size_text(size)
+        head = [("", "", "before", "after")] if sized else []
+        yield from (f"  {line}" for line in columns([*head, *rows], right=(2, 3)))
 
 
 TARGET = f"{NAMESPACE}.target"
@@ -308,16 +276,22 @@ def read_contents(project: Project, name: str) -> Contents:
             what = f"there is no record {name}."
             raise UsageError(Problem(what=what, fix=did_you_mean(name, known)))
         return _of_record(name, read_record(path))
+    record = None
+    # The newest record of a published image, by one of its tags or by its digest.
+    for published in read_records(project.releases):
+        tags = {f"{published.place}:{tag}" for tag in (published.tag, *published.tags)}
+        if name in tags | {f"{published.place}@{digest}" for digest in published.digests}:
+            record = published
     try:
         local = local_images(local_names(name))
     except EngineError:
-        if record := _recorded(project, name):
-            return _of_record(name, record)
-        raise
+        if not record:
+            raise
+        local = {}
     if local:
         reference = next(iter(local))
-        return _of_image(project, reference, _target(project, reference, local[reference].labels))
-    if record := _recorded(project, name):
+        return _of_image(project, reference, local[reference].labels)
+    if record:
         return _of_record(name, record)
     problem = not_found(project, name)
     raise UsageError(replace(problem, fix=problem.fix or "To compare commits, add --target ID."))
@@ -328,15 +302,6 @@ def local_names(name: str) -> list[str]:
     if {":", "/", "@"} & {*name}:
         return [name]
     return [image_name(name, simulate=simulate) for simulate in (False, True)]
-
-
-def _recorded(project: Project, name: str) -> Record | None:
-    """The newest record of the published image ``name``, by one of its tags or by its digest."""
-    for record in reversed(read_records(project.releases)):
-        tags = {f"{record.place}:{tag}" for tag in (record.tag, *record.tags)}
-        if name in tags | {f"{record.place}@{digest}" for digest in record.digests}:
-            return record
-    return None
 
 
 def not_found(project: Project, name: str) -> Problem:
@@ -353,19 +318,15 @@ def not_found(project: Project, name: str) -> Problem:
     return Problem(what=what, fix=f"Did you mean {near!r}?" if near else "")
 
 
-def _target(project: Project, name: str, labels: Mapping[str, str]) -> Target:
-    """The target of a local image, by its label."""
+def _of_image(project: Project, name: str, image_labels: Mapping[str, str]) -> Contents:
     targets = project.matrix().targets
-    if TARGET not in labels:
+    if TARGET not in image_labels:
         raise UsageError(f"{name} is not an image of this project: it has no label {TARGET}.")
-    if labels[TARGET] not in targets:
-        what = f"{name} is an image of {labels[TARGET]}, which matrix.yaml does not have."
+    target = targets.get(image_labels[TARGET])
+    if target is None:
+        what = f"{name} is an image of {image_labels[TARGET]}, which matrix.yaml does not have."
         fix = "Compare the records of its pushes in releases/, or check out a commit that has it."
         raise UsageError(Problem(what=what, fix=fix))
-    return targets[labels[TARGET]]
-
-
-def _of_image(project: Project, name: str, target: Target) -> Contents:
     console.say(f"reading {name}")
     details = engine.image_details(name)
     config = details["Config"]

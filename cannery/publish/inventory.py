@@ -390,13 +390,6 @@ def _wheels(reader: ImageFiles, place: str) -> Iterator[Package]:
         yield wheel(posixpath.dirname(path), content)
 
 
-def _rpms(reader: ImageFiles) -> tuple[Package, ...]:
-    """The packages of a base with rpm; none on another one."""
-    lists = dict(reader.files(f"{RPMS}/.", lambda path: path.endswith(".txt")))
-    texts = {name: content.decode(errors="replace") for name, content in lists.items()}
-    return rpm_packages(texts.get("installed.txt", ""), rpm_files(texts.values()))
-
-
 def _debian(reader: ImageFiles) -> tuple[Package, ...]:
     texts = [reader.text(f"{_DPKG}/status")]
     separate = reader.files(f"{_DPKG}/status.d/.", lambda path: not path.endswith(".md5sums"))
@@ -407,40 +400,33 @@ def _debian(reader: ImageFiles) -> tuple[Package, ...]:
 
 
 RPMS = "/usr/local/share/cannery/rpms"
-"""The folder in an image with ``INSTALLED`` and, for each layer with packages, ``sha256sum`` of the
-files that dnf downloaded."""
+"""The folder in an image with ``_INSTALLED`` and, for each layer with packages, ``sha256sum`` of
+the files that dnf downloaded."""
 
-INSTALLED = f"{RPMS}/installed.txt"
+_INSTALLED = "installed.txt"
 """All packages after the last layer with packages: name, version, architecture and licence."""
 
-_FIELDS = 4
 
-
-def rpm_files(lists: Iterable[str]) -> dict[str, str]:
-    """File to its sha256, from the lists of the layers. Other lines are left out."""
-    lines = (line.partition("  ") for text in lists for line in text.splitlines())
-    return {file: sha256 for sha256, _, file in lines if file.endswith(".rpm")}
-
-
-def rpm_packages(installed: str, files: Mapping[str, str]) -> tuple[Package, ...]:
-    """The packages in the text of ``INSTALLED``; those without one of ``files`` are the base's."""
+def _rpms(reader: ImageFiles) -> tuple[Package, ...]:
+    """The packages of a base with rpm, sorted; none on another one."""
+    files = dict(reader.files(f"{RPMS}/.", lambda path: path.endswith(".txt")))
+    texts = {name: content.decode(errors="replace") for name, content in files.items()}
+    lines = (line.partition("  ") for text in texts.values() for line in text.splitlines())
+    hashes = {file: sha256 for sha256, _, file in lines if file.endswith(".rpm")}
     packages = set()
-    for line in installed.splitlines():
-        fields = line.split("\t")
-        if len(fields) != _FIELDS:
-            continue
-        name, version, architecture, license_ = fields
-        file = f"{name}-{version.rpartition(':')[2]}.{architecture}.rpm"
-        packages.add(
-            Package(
-                name=name,
-                version=version,
-                license=license_,
-                architecture=architecture,
-                source=Origin.RPM,
-                file=file if file in files else "",
-                sha256=files.get(file, ""),
-                place="" if file in files else BASE_IMAGE,
-            )
-        )
+    for line in texts.get(_INSTALLED, "").splitlines():
+        match line.split("\t"):
+            case [name, version, architecture, license_]:
+                file = f"{name}-{version.rpartition(':')[2]}.{architecture}.rpm"
+                package = Package(
+                    name=name,
+                    version=version,
+                    license=license_,
+                    architecture=architecture,
+                    source=Origin.RPM,
+                    file=file if file in hashes else "",
+                    sha256=hashes.get(file, ""),
+                    place="" if file in hashes else BASE_IMAGE,
+                )
+                packages.add(package)
     return tuple(sorted(packages))

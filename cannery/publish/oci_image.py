@@ -33,7 +33,6 @@ from cannery.publish.attestations import (
     index_entry,
     slsa,
     spdx,
-    statement,
     subject_name,
 )
 from cannery.publish.inventory import Inventory, image_inventory
@@ -124,9 +123,8 @@ def image_push(
             reference=str(repository),
         )
         made = slsa(target, image.inventory, inputs, builder(finished=image.created))
-        statements, attested = attestation_manifest(
-            digest, [statement(name, digest, SPDX, bill), statement(name, digest, SLSA, made)]
-        )
+        predicates = {SPDX: bill, SLSA: made}
+        statements, attested = attestation_manifest(name, digest, predicates)
         entries = [image.manifest.descriptor(target.platform), index_entry(digest, statements)]
         config = Document(media_type=CONFIG, content=image.packed.config)
         layers = {layer.blob: layer.open for layer in image.packed.layers}
@@ -225,7 +223,7 @@ def builder(*, finished: str, environ: Mapping[str, str] = os.environ) -> Builde
     elif environ.get("GITLAB_CI") == "true" and environ.keys() >= _GITLAB:
         identity = f"{environ['CI_PROJECT_URL']}/-/runners/{environ['CI_RUNNER_ID']}"
         invocation = environ["CI_JOB_URL"]
-    code, output = run(["docker", "buildx", "version"], capture=True)
+    code, output = run(["docker", "buildx", "version"])
     match = None if code else _VERSION.search(output)
     with engine.talking() as client:
         version = str(client.version()["Version"])

@@ -29,7 +29,7 @@ _REFERRERS = ("", ".sig", ".att", ".sbom")
 
 @dataclass(frozen=True, kw_only=True)
 class Promotion:
-    """A copy of the image ``wanted`` of ``source`` to ``place`` in ``destination``.
+    """A copy of ``image`` of ``source`` to ``place`` in ``destination``.
 
     ``publishing`` says which tags a target has now, ``allow`` may hold ``unrecorded``, for images
     that no record names.
@@ -37,7 +37,7 @@ class Promotion:
 
     source: Repository
     destination: Repository
-    wanted: Reference
+    image: Reference
     place: Reference
     publishing: Publishing
     allow: Collection[str] = ()
@@ -50,9 +50,9 @@ class Promotion:
             UsageError: the destination has no tag, and neither a record nor the source names one.
             CanneryError: anything else; the last problem says what state the tags are in.
         """
-        digest = self.source.resolve(self.wanted.version)
+        digest = self.source.resolve(self.image.version)
         if not digest:
-            what = f"{self.wanted} does not exist."
+            what = f"{self.image} does not exist."
             raise PublishError(
                 Problem(what=what, fix="The records in releases/ name the published images.")
             )
@@ -80,9 +80,9 @@ class Promotion:
             if lost := [tag for tag in record.tags if tag not in current]:
                 console.say(f"not moved, because {record.target} has lost it: {', '.join(lost)}")
             return (record.tag, *(tag for tag in record.tags if tag in current))
-        if self.wanted.tag:
-            return (self.wanted.tag,)
-        what = f"{self.place} has no tag, and neither a record nor {self.wanted} names one."
+        if self.image.tag:
+            return (self.image.tag,)
+        what = f"{self.place} has no tag, and neither a record nor {self.image} names one."
         raise UsageError(Problem(what=what, fix=f"Write {self.place}:TAG."))
 
     def _copy(

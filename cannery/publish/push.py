@@ -19,6 +19,7 @@ from cannery.common.http import is_loopback
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.deploy.run_spec import no_device
 from cannery.engine import client as engine
+from cannery.image.plan import plan_image
 from cannery.matrix.project import Project
 from cannery.publish import cosign
 from cannery.publish.attestations import PREDICATE, SLSA, SPDX
@@ -227,7 +228,7 @@ class Push(Transaction):
         # An earlier push may have compressed the layers in the registry otherwise.
         [manifest] = images_in(pushed.documents)
         config, *blobs = manifest_contents(manifest).blobs
-        names = [layer.name for layer in candidate.layers]
+        names = [layer.name for layer in plan_image(target, candidate.lock).layers]
         base = ["base"] * (len(blobs) - len(names))
         layers = tuple(
             LayerRecord(

@@ -11,19 +11,18 @@ from cannery.building import git
 from cannery.building.bases import bases
 from cannery.building.plan import Local, local_state
 from cannery.building.planning import Selection, make_plan
-from cannery.common.bases import Origin
+from cannery.common.bases import Base, Origin
 from cannery.common.errors import CanneryError, OutOfSyncError, Problem, PublishError, some_of
 from cannery.common.model import DeviceKind, Target
+from cannery.common.option import OptionSet, flag, option
 from cannery.common.references import digest_in, full_reference, image_name
 from cannery.engine.containers import stand_ins
 from cannery.engine.images import local_images
 from cannery.fetch.fetching import plan_downloads
 from cannery.image.content_key import bases_of
-from cannery.image.layers import Layer
-from cannery.image.plan import plan_image
 from cannery.lock.lock_file import Lock, read_lock
 from cannery.matrix.project import Project
-from cannery.options import BuildOptions, TransferOptions
+from cannery.options import ARTIFACTS, REGISTRY_CA, SIMULATE, BuildOptions, TransferOptions
 from cannery.publish import cosign
 from cannery.registry.client import locate
 from cannery.verify.devices import device_kinds
@@ -34,29 +33,42 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class PushOptions:
-    """How images are pushed. ``signing_key`` is a file or a URI; empty for no signature.
+class PushOptions(OptionSet):
+    """How images are pushed. ``signing_key`` is a file or a URI; empty for no signature."""
 
-    ``allow`` has exceptions from the checks: simulated, unverified or differs.
-    """
-
-    artifacts: Path
-    simulate: bool = False
-    allow: tuple[str, ...] = ()
-    release: bool = False
-    signing_key: str = ""
-    compression: str = "zstd"
-    ca: Path | None = None
+    simulate: bool = SIMULATE.field()
+    allow: tuple[str, ...] = option(
+        "push images that are refused otherwise: simulated ones, ones that were not "
+        "verified, or ones that differ from the committed files",
+        default=(),
+        choices=("simulated", "unverified", "differs"),
+    )
+    release: bool = flag(
+        "refuse images that are not from a clean commit, verified on an NPU, and signed"
+    )
+    signing_key: str = option(
+        "sign the images with this key of cosign",
+        default="",
+        flags=("--key",),
+        metavar="KEY",
+        default_text="CANNERY_SIGNING_KEY, else no signature",
+    )
+    compression: str = option(
+        "the compression of layers; engines older than 23.0 need gzip",
+        default="zstd",
+        choices=("zstd", "gzip"),
+    )
+    artifacts: Path = ARTIFACTS.field()
+    ca: Path | None = REGISTRY_CA.field()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
     """An image that may be pushed.
 
-    ``name`` and ``image`` are its name and id on this machine. ``layers`` are those that the
-    checkout gives it. ``hashes`` are those of the vendor's files that it was built from; empty if
-    the image ``differs`` from the files. ``bases`` maps build arguments to the origin and the
-    identity of the bases that it is on.
+    ``name`` and ``image`` are its name and id on this machine. ``hashes`` are those of the vendor's
+    files that it was built from; empty if the image ``differs`` from the files. ``bases`` maps
+    build arguments to the origin and the identity of the bases that it is on.
     """
 
     target: Target
@@ -67,7 +79,6 @@ class Candidate:
     differs: bool
     report: str
     lock: Lock
-    layers: tuple[Layer, ...]
     hashes: Mapping[str, str]
     bases: Mapping[str, tuple[Origin, str]]
 
@@ -112,7 +123,6 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
         problems += [
             problem for word, problem in against.items() if problem and word not in options.allow
         ]
-        lock = read_lock(project, target)
         images.append(
             Candidate(
                 target=target,
@@ -122,8 +132,7 @@ def candidates(project: Project, selection: Selection, options: PushOptions) -> 
                 simulated=simulated,
                 differs=bool(reasons),
                 report=report_text(project, name) if local.passed else "",
-                lock=lock,
-                layers=plan_image(target, lock).layers,
+                lock=read_lock(project, target),
                 hashes={} if reasons else hashes,
                 bases=local.bases,
             )
@@ -211,8 +220,30 @@ def _against_release(
 ) -> Iterator[Problem]:
     if not options.release:
         return
-    yield from _unpinned(selection)
-    yield from _no_indexes(selection, options.ca)
+    users: dict[str, list[str]] = {}
+    pinned: dict[str, tuple[Base, str]] = {}
+    for target in selection.targets:
+        for base, architecture in {b.image: (b, a) for b, a in bases(target).values()}.values():
+            if base.is_pinned:
+                pinned[base.image] = (base, architecture)
+            else:
+                users.setdefault(f"{base.name} ({base.image})", []).append(target.id)
+    for base_name, ids in users.items():
+        what = f"base {base_name} of {some_of(ids, _SHOWN)} has no digest, so that a release could "
+        fix = "Run: python build.py update --bases --write"
+        yield Problem(what=f"{what}not be built again.", fix=fix)
+    for base, architecture in pinned.values():
+        references = (*base.mirrors, str(full_reference(base.image)))
+        try:
+            if locate(references, [f"linux/{architecture}"], options.ca).platforms:
+                continue
+        except CanneryError as error:
+            yield from error.problems
+            continue
+        what = f"base {base.name} ({base.image}) has the digest of an image for one platform."
+        tag = replace(full_reference(base.image), digest="")
+        fix = f"Write the digest of the index instead: docker buildx imagetools inspect {tag}"
+        yield Problem(what=what, fix=fix)
     if not git.commit(project.root):
         what = "a release needs a git commit, and the checkout has none."
         yield Problem(what=what, fix="Run this in a clone of the project.")
@@ -222,38 +253,3 @@ def _against_release(
     if not options.signing_key:
         fix = "Name one with --key KEY or in CANNERY_SIGNING_KEY."
         yield Problem(what="a release needs a key to sign it with.", fix=fix)
-
-
-def _unpinned(selection: Selection) -> Iterator[Problem]:
-    """The bases without a digest, each once."""
-    users: dict[str, list[str]] = {}
-    for target in selection.targets:
-        for base in {base.image: base for base in (target.base, target.build_base)}.values():
-            if not base.is_pinned:
-                users.setdefault(f"{base.name} ({base.image})", []).append(target.id)
-    for base_name, ids in users.items():
-        what = f"base {base_name} of {some_of(ids, _SHOWN)} has no digest, so that a release could "
-        fix = "Run: python build.py update --bases --write"
-        yield Problem(what=f"{what}not be built again.", fix=fix)
-
-
-def _no_indexes(selection: Selection, ca: Path | None) -> Iterator[Problem]:
-    """The bases whose digest is not that of an index, each once, and those nobody can look up."""
-    pinned = {
-        base.image: (base, architecture)
-        for target in selection.targets
-        for base, architecture in bases(target).values()
-        if base.is_pinned
-    }
-    for base, architecture in pinned.values():
-        references = (*base.mirrors, str(full_reference(base.image)))
-        try:
-            if locate(references, [f"linux/{architecture}"], ca).platforms:
-                continue
-        except CanneryError as error:
-            yield from error.problems
-            continue
-        what = f"base {base.name} ({base.image}) has the digest of an image for one platform."
-        tag = replace(full_reference(base.image), digest="")
-        fix = f"Write the digest of the index instead: docker buildx imagetools inspect {tag}"
-        yield Problem(what=what, fix=fix)

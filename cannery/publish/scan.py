@@ -54,7 +54,13 @@ def bills(project: Project, names: Sequence[str], ca: Path | None) -> list[Named
     for name in names:
         try:
             if name.endswith(".json"):
-                documents.append(NamedBill(name=name, document=_of_file(Path(name))))
+                try:
+                    document = read_json(Path(name).read_bytes(), name)
+                except (FileNotFoundError, IsADirectoryError) as error:
+                    raise UsageError(f"there is no file {name}.") from error
+                except OSError as error:
+                    raise file_error("read", Path(name), error) from error
+                documents.append(NamedBill(name=name, document=document))
             elif matches := fnmatch.filter(targets, name):
                 documents += [_of_target(project, targets[match]) for match in matches]
             elif "/" in name:
@@ -82,15 +88,6 @@ def published_bills(project: Project, patterns: Sequence[str], ca: Path | None) 
             for document in _attested(record.by_digest, ca)
         ]
     return documents
-
-
-def _of_file(path: Path) -> Any:
-    if not path.is_file():
-        raise UsageError(f"there is no file {path}.")
-    try:
-        return read_json(path.read_bytes(), str(path))
-    except OSError as error:
-        raise file_error("read", path, error) from error
 
 
 def _of_target(project: Project, target: Target) -> NamedBill:
@@ -194,7 +191,7 @@ def scan(
         if vex["statements"]:
             options += ["--vex", str(exceptions)]
         # Not in the user's folder, where a .trivyignore or .grype.yaml would hide results.
-        code, output = run([scanner, *options], cwd=path.parent, capture=True)
+        code, output = run([scanner, *options], cwd=path.parent)
     if code not in (0, SCANNERS[scanner]):
         raise EngineError(f"{scanner} failed (exit code {code}):\n{output.strip()[-2000:]}")
     return bool(code) and fail_on != "never", output

@@ -219,17 +219,15 @@ def unpacked(blob: Descriptor, chunks: Iterator[bytes]) -> str:
     Raises:
         ValueError: the layer is not compressed as its media type says.
     """
-    digest = hashlib.sha256()
-    kind = {media_type: name for name, media_type in LAYERS.items()}.get(blob.media_type)
-    if kind == "zstd":
-        decompressor: Any = zstandard.ZstdDecompressor().decompressobj()
-    elif kind == "gzip":
-        decompressor = zlib.decompressobj(31)
-    else:
-        raise ValueError(f"{blob.digest} is of type {blob.media_type}")
+    starts = {LAYERS["zstd"]: _ZSTD, LAYERS["gzip"]: _GZIP}
+    source = cast("IO[bytes]", io.BufferedReader(Pieces(chunks), _CHUNK))
+    head = source.read(4)
+    if blob.media_type not in starts or not head.startswith(starts[blob.media_type]):
+        raise ValueError(f"{blob.digest} cannot be unpacked as {blob.media_type}")
+    plain, digest = _decompressed(source, head), hashlib.sha256()
     try:
-        for chunk in chunks:
-            digest.update(decompressor.decompress(chunk))
-    except (zstandard.ZstdError, zlib.error) as error:
+        while chunk := plain.read(_CHUNK):
+            digest.update(chunk)
+    except (zstandard.ZstdError, zlib.error, gzip.BadGzipFile, EOFError) as error:
         raise ValueError(f"{blob.digest} cannot be unpacked: {error}") from error
     return "sha256:" + digest.hexdigest()

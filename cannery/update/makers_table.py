@@ -128,24 +128,21 @@ def _cells(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
             continue
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if all(re.fullmatch(r":?-+:?", cell) for cell in cells):
-            columns = _columns([head.lower() for head in before])
+            heads = [head.lower() for head in before]
+            columns = [
+                next((name for name, column in _COLUMNS.items() if column.search(text)), "")
+                for text in heads
+            ]
+            if columns.count("torch_npu") > 1:
+                for index, head in enumerate(heads):
+                    if columns[index] == "torch_npu" and not any(w in head for w in _PACKAGE):
+                        columns[index] = "product"
         elif columns:
             row = dict(zip(columns, map(_plain, cells), strict=False))
             if "pair" in row:
                 row["torch"], row["torch_npu"] = map(_plain, (row["pair"] + "/").split("/")[:2])
             yield number, {key: cell for key, cell in row.items() if key}
         before = cells
-
-
-def _columns(heads: Sequence[str]) -> list[str]:
-    names = [
-        next((name for name, head in _COLUMNS.items() if head.search(text)), "") for text in heads
-    ]
-    if names.count("torch_npu") > 1:
-        for index, text in enumerate(heads):
-            if names[index] == "torch_npu" and not any(word in text for word in _PACKAGE):
-                names[index] = "product"
-    return names
 
 
 def _row(cells: Mapping[str, str], pythons: Mapping[str, str]) -> TableRow:

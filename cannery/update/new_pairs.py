@@ -37,42 +37,23 @@ _WIDTH = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Proposed:
-    """A new pair and the ids of its targets, or the ``problem`` for which there are none."""
-
-    what: str
-    targets: tuple[str, ...] = ()
-    problem: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Proposals:
-    """What could be new. ``files`` has the new texts, ``before`` those that they were made from."""
+    """New rows and targets. ``text`` has all of them and the reasons against others, for people.
+
+    ``files`` has the new texts, and ``before`` those that they were made from.
+    """
 
     rows: tuple[TableRow, ...]
-    proposed: tuple[Proposed, ...]
+    targets: tuple[str, ...]
+    text: str
     files: Mapping[Path, str]
     before: Mapping[Path, str]
-
-    def __str__(self) -> str:
-        """All of them, in paragraphs."""
-        blocks = []
-        if self.rows:
-            pairs = (f"    torch_npu {r.torch_npu} for CANN {r.cann} {r.app}" for r in self.rows)
-            blocks.append(["The table has rows that compat.yaml lacks:", *map(str.rstrip, pairs)])
-        for proposal in self.proposed:
-            results = ["With --write these targets are added."]
-            if proposal.problem:
-                results = [*proposal.problem.splitlines(), "Nothing is written for it."]
-            targets = (f"    {target}" for target in proposal.targets)
-            blocks.append([proposal.what, *targets, *(f"  -> {result}" for result in results)])
-        return "\n\n".join("\n".join(fold(block, _WIDTH)) for block in blocks)
 
 
 def propose_pairs(
     project: Project, source: PackageIndex, tables: Iterable[str], today: str
 ) -> Proposals:
-    """A proposal for each new pair, judged and locked, by compat.yaml and the makers' ``tables``.
+    """A target for each new pair, judged and locked, by compat.yaml and the makers' ``tables``.
 
     ``today`` is a day as in 2026-11-22.
 
@@ -91,29 +72,35 @@ def propose_pairs(
         facts = _with_rows(facts, new, table, today)
         compat = parse_compat(facts, compat_file.name)
         rows += new
+    blocks = [["The table has rows that compat.yaml lacks:"]] if rows else []
+    for new_row in rows:
+        pair = f"    torch_npu {new_row.torch_npu} for CANN {new_row.cann} {new_row.app}"
+        blocks[0].append(pair.rstrip())
     files = {**files, FACTS: facts}
-    metadata, locks, proposed = Metadata(source), dict[Path, str](), []
-    known = dict(matrix.targets)
+    metadata, locks, known, added = Metadata(source), dict[Path, str](), {*matrix.targets}, []
     for row in _new_pairs(matrix, compat, today):
         what = f"PyTorch {row.torch} with torch_npu {row.torch_npu} on CANN {row.cann}"
         try:
             after, like = _with_pair(files, row, compat)
             what += f", as {like}"
-            targets = judged(after, compat).targets
-            added = [target for name, target in targets.items() if name not in known]
-            new_locks = [_locks(project, target, metadata) for target in added]
+            new_targets = judged(after, compat).targets
+            names = [name for name in new_targets if name not in known]
+            new_locks = [_locks(project, new_targets[name], metadata) for name in names]
         except MatrixError as error:
-            proposed.append(Proposed(what=f"{what}.", problem=str(error)))
+            reasons = [*str(error).splitlines(), "Nothing is written for it."]
+            blocks.append([f"{what}.", *(f"  -> {reason}" for reason in reasons)])
             continue
         files = after
         locks |= {path: text for texts in new_locks for path, text in texts.items()}
-        known |= targets
-        names = tuple(target.id for target in added)
-        proposed.append(Proposed(what=f"{what}.", targets=names))
+        known |= {*names}
+        added += names
+        end = "  -> With --write these targets are added."
+        blocks.append([f"{what}.", *(f"    {name}" for name in names), end])
     texts = {project.root / name: text for name, text in files.items()}
     return Proposals(
         rows=tuple(rows),
-        proposed=tuple(proposed),
+        targets=tuple(added),
+        text="\n\n".join("\n".join(fold(block, _WIDTH)) for block in blocks),
         files={path: text for path, text in texts.items() if text != before[path]} | locks,
         before=before,
     )

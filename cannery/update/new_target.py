@@ -56,10 +56,12 @@ def choose(options: NewOptions, compat: Compat, matrix: MatrixText) -> Choice:
         UsageError: the CANN is an interim build that matrix.yaml lacks.
         MatrixError: nothing that is known fits; it says which option is in the way.
     """
-    fits = _fitting(options, compat, matrix) or _compatible(options, compat, matrix)
+    fits = _fitting(options, compat, matrix)
+    if not fits and options.cann:
+        fits = _fitting(options, compat, matrix, compatible=True)
     if not fits:
         raise _nothing_fits(options, compat, matrix)
-    best = min(fits, key=_newest_first)
+    best = max(fits, key=_order)
     deepspeed = options.deepspeed.removeprefix("none")
     if not options.deepspeed:
         advised = [
@@ -84,18 +86,12 @@ def _apex(matrix: MatrixText) -> str:
     return next(iter(matrix.keys("apex")), _APEX)
 
 
-def _newest_first(combination: Combination) -> tuple[Any, ...]:
-    """The order of combinations: pairs of their makers first, then the newest."""
-    torch_npu = Version(combination.torch_npu)
-    return (
-        not combination.row.is_makers,
-        [-part for part in combination.cann.key],
-        [-part for part in Version(combination.torch).release],
-        combination.row.rank,
-        -1 if torch_npu.pre is None else 0,
-        -(torch_npu.post or 0),
-        combination.row.line,
-    )
+def _order(known: Combination) -> tuple[Any, ...]:
+    """Pairs of their makers are better than others, newer ones better than older ones."""
+    row, torch_npu = known.row, Version(known.torch_npu)
+    is_final, post = torch_npu.pre is None, torch_npu.post or 0
+    newest = (known.cann, Version(known.torch), -row.rank, is_final, post, -row.line)
+    return row.is_makers, *newest
 
 
 def _matches(asked: str, version: str) -> bool:
@@ -123,36 +119,34 @@ def _cann_matches(options: NewOptions, matrix: MatrixText) -> Callable[[CannVers
     return lambda cann: cann == exact
 
 
-def _fitting(options: NewOptions, compat: Compat, matrix: MatrixText) -> list[Combination]:
+def _fitting(
+    options: NewOptions, compat: Compat, matrix: MatrixText, *, compatible: bool = False
+) -> list[Combination]:
+    """The known combinations that have what ``options`` name.
+
+    With ``compatible``, pairs of other releases that makers call compatible with the CANN.
+    """
     is_asked, apex = _cann_matches(options, matrix), _apex(matrix)
     deepspeed = options.deepspeed.removeprefix("none")
-    return [
+    known = [
         known
         for known in combinations(compat, options.chip, previews=True)
         if options.minor in ("", known.python)
         and _matches(options.torch, known.torch)
-        and is_asked(known.cann)
         and layout_of(known.cann, compat)
         and (not deepspeed or deepspeed_fits(compat, deepspeed, known.torch, known.python))
         and (not options.apex or apex_fits(compat, apex, known.torch, known.python))
     ]
-
-
-def _compatible(options: NewOptions, compat: Compat, matrix: MatrixText) -> list[Combination]:
-    """Pairs of other releases that makers call compatible with the CANN that is asked for."""
-    is_asked = _cann_matches(options, matrix)
-    pairs = _fitting(replace(options, cann=""), compat, matrix) if options.cann else []
+    if not compatible:
+        return [pair for pair in known if is_asked(pair.cann)]
     releases = {row.cann for row in compat.releases if options.chip in row.chips}
-    for cann in sorted(filter(is_asked, releases), reverse=True):
-        ranges = [row.cann for row in compat.compatible if cann in row.cann]
-        fits = [
-            replace(pair, cann=cann)
-            for pair in pairs
-            if pair.row.is_makers and any(pair.cann in releases for releases in ranges)
-        ]
-        if fits:
-            return fits
-    return []
+    return [
+        replace(pair, cann=cann)
+        for cann in filter(is_asked, releases)
+        for pair in known
+        if pair.row.is_makers and not pair.cann.is_preview
+        if any(cann in row.cann and pair.cann in row.cann for row in compat.compatible)
+    ]
 
 
 def _nothing_fits(options: NewOptions, compat: Compat, matrix: MatrixText) -> MatrixError:
@@ -169,11 +163,8 @@ def _nothing_fits(options: NewOptions, compat: Compat, matrix: MatrixText) -> Ma
         "cann": {str(known.cann) for known in fitting(cann="") if options.cann},
         "chip": {chip for chip in chips if fitting(chip=chip)},
     }
-    hints = [
-        f"--{option} {' or '.join(sorted(fits, key=_as_numbers))}"
-        for option, fits in values.items()
-        if fits
-    ]
+    ordered = {option: sorted(fits, key=_as_numbers) for option, fits in values.items() if fits}
+    hints = [f"--{option} {' or '.join(fits)}" for option, fits in ordered.items()]
     if deepspeed and fitting(deepspeed="none"):
         hints.append("without --deepspeed")
     if options.apex and fitting(apex=False):
@@ -232,9 +223,8 @@ def propose(
     if options.machine == "x86_64":
         indexes = matrix.keys("torch_indexes")
         cpu = (each for each in indexes if matrix.value("torch_indexes", each, "local") == "cpu")
-        index = next(cpu, "")
-        if not index:
-            index = "cpu"
+        index = next(cpu, "") or "cpu"
+        if index not in indexes:
             lines = ("cpu:", f"  url: {_TORCH_FOR_CPU}", "  local: cpu")
             entries.append((("torch_indexes",), lines))
     values = {
@@ -274,16 +264,16 @@ def _python(
     options: NewOptions, matrix: MatrixText, archives: Sequence[Archive], base: str
 ) -> tuple[str, str, list[Entry]]:
     """The interpreter's name, its base or else ``base``, and what must be added for it."""
-    exact = options.python != options.minor
+
+    def fits(version: str) -> bool:
+        return options.python in (version, version.rpartition(".")[0])
+
     for name in matrix.keys("pythons"):
-        version = matrix.value("pythons", name, "version")
-        same = version == options.python if exact else version.rpartition(".")[0] == options.minor
         file = matrix.value("pythons", name, "archive", "file")
-        if same and (not file or options.machine in file):
+        if fits(matrix.value("pythons", name, "version")) and (not file or options.machine in file):
             return name, matrix.value("pythons", name, "base") or base, []
     for archive in archives:
-        same = archive.version == options.python if exact else archive.minor == options.minor
-        if same and options.machine in archive.sha256:
+        if fits(archive.version) and options.machine in archive.sha256:
             name = f"cpython-{archive.version}"
             lines = (
                 f"{name}:",
@@ -296,13 +286,10 @@ def _python(
             )
             return name, base, [(("pythons",), lines)]
     known = ", ".join(a.version for a in archives if options.machine in a.sha256)
-    raise MatrixError(
-        Problem(
-            what=f"no python-build-standalone archive of Python {options.python} is known with a "
-            f"published sha256 for {options.machine}.",
-            fix=f"Known: {known}. Declare another one under pythons: in matrix.yaml, then retry.",
-        )
-    )
+    what = f"no python-build-standalone archive of Python {options.python} is known with a "
+    what += f"published sha256 for {options.machine}."
+    fix = f"Known: {known}. Declare another one under pythons: in matrix.yaml, then retry."
+    raise MatrixError(Problem(what=what, fix=fix))
 
 
 def layout_of(cann: CannVersion, compat: Compat) -> str:
@@ -322,7 +309,8 @@ def cann_of(
         MatrixError: Huawei's name for the kernels is not that of the layout.
     """
     chip, rows = options.chip, [row for row in compat.releases if row.cann == release]
-    declared = next((key for key in matrix.keys("cann") if _is_release(key, name)), "")
+    names = (name, name.removesuffix(".beta1"))
+    declared = next((key for key in names if key in matrix.keys("cann")), "")
     place = ("cann", declared)
     layout = matrix.value(*place, "layout") if declared else layout_of(release, compat)
     listed = matrix.items(*place, "chips") if declared else []
@@ -345,13 +333,6 @@ def cann_of(
     if not any(row.nnal for row in rows):
         lines.append("  without: [nnal]")
     return name, [(("cann",), tuple(lines))]
-
-
-def _is_release(name: str, cann: str) -> bool:
-    try:
-        return CannVersion.parse(name) == CannVersion.parse(cann)
-    except ValueError:
-        return name == cann
 
 
 def judged(files: Data, compat: Compat) -> Matrix:

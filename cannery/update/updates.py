@@ -7,7 +7,8 @@ in compat.yaml is therefore reported, and never written into matrix.yaml.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from packaging.version import InvalidVersion, Version
@@ -149,8 +150,10 @@ def _missing_rows(
             chosen_ids = [target.id for target in use.targets if target.id in chosen]
             users.setdefault(Version(use.version).release, []).extend(chosen_ids)
     newest: dict[Release, Version] = {}
-    for version in _versions(texts):
-        newest[version.release] = max(version, newest.get(version.release, version))
+    for text in texts:
+        with suppress(InvalidVersion):  # rejected rows may have other texts
+            version = Version(text)
+            newest[version.release] = max(version, newest.get(version.release, version))
     offered = {
         version
         for question, versions in answers.items()
@@ -158,31 +161,23 @@ def _missing_rows(
         for version in versions
         if _is_final(version)
     }
-    for release in dict.fromkeys(version.release for version in sorted(offered, reverse=True)):
-        new = sorted((v for v in offered if v.release == release), reverse=True)
-        than = "compat.yaml has no row for this series"
+    for release in sorted({version.release for version in offered}, reverse=True):
+        last = newest.get(release)
         same_minor = [known for known in newest if known[:2] == release[:2]]
-        if last := newest.get(release):
-            new = [version for version in new if version > last]
-            dotted = ".".join(map(str, release))
-            than = f"newer than {last}, the last {dotted} that is known here"
-        elif any(release < known for known in same_minor or newest):
+        if last is None and release < max(same_minor or newest):
             # The makers left out a series between known ones.
             continue
+        new = [v for v in offered if v.release == release and (last is None or v > last)]
         names = tuple(dict.fromkeys(users.get(release, ())))
         if new and (names or is_whole(uses, chosen)):
-            what = f"torch_npu {', '.join(map(str, new))}: {than}."
+            listed = ", ".join(map(str, sorted(new, reverse=True)))
+            than = "compat.yaml has no row for this series"
+            if last is not None:
+                dotted = ".".join(map(str, release))
+                than = f"newer than {last}, the last {dotted} that is known here"
+            what = f"torch_npu {listed}: {than}."
             yield UpdateNotice(what=what, change=_ROW_NEEDED, targets=names)
 
 
 def _is_final(version: Version) -> bool:
     return not version.is_prerelease and version.local is None
-
-
-def _versions(texts: Iterable[str]) -> Iterator[Version]:
-    """Those of ``texts`` that are versions; rejected rows may have other texts."""
-    for text in texts:
-        try:
-            yield Version(text)
-        except InvalidVersion:
-            continue

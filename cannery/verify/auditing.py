@@ -170,16 +170,14 @@ def audit(project: Project, request: Request) -> Audit:
     run = _ImageAudit(project, request, config)
     try:
         with _container(run, no_device()) as container:
-            if _look(run, container):
-                chip = request.chip
-                compat, releases = project.compat(), project.matrix().cann
-                run.results += judge_image(run.facts, config, compat, releases, chip)
-                _judge_profiles(run)
-                _check_in(run, container, no_device())
-    except EngineError as error:
-        if not re.search("executable file not found|no such file or directory", str(error)):
-            raise
-        _look_at_files(run)
+            console.say(f"{request.reference}: finding out what is in it")
+            run.facts = probe(container)
+            releases = project.matrix().cann
+            run.results += judge_image(run.facts, config, project.compat(), releases, request.chip)
+            _judge_profiles(run)
+            _check_in(run, container, no_device())
+    except (NoFactsError, EngineError) as error:
+        _note_no_facts(run, error)
     if run.facts.machine:
         spec, missing = device_for(project, run.machine, run.facts, simulate=request.simulate)
         run.results += missing
@@ -211,32 +209,22 @@ def _container(run: _ImageAudit, spec: RunSpec) -> Iterator[str]:
         yield name
 
 
-def _look(run: _ImageAudit, container: str) -> bool:
-    """Read the contents of the image; return whether that went well."""
-    console.say(f"{run.config.reference}: finding out what is in it")
-    try:
-        run.facts = probe(container)
-    except NoFactsError as error:
-        if "is not running" in str(error):
-            _look_at_files(run)
-        else:
-            _note_no_facts(run, str(error))
-        return False
-    return True
-
-
-def _look_at_files(run: _ImageAudit) -> None:
-    """Judge an image whose containers end at once by its files and its config."""
-    why = "its containers end at once, because it has no program 'sleep', or none for this machine"
-    _note_no_facts(run, why)
-    run.facts = look_without_running(run.config)
-    _judge_profiles(run)
-
-
-def _note_no_facts(run: _ImageAudit, why: str) -> None:
+def _note_no_facts(run: _ImageAudit, error: NoFactsError | EngineError) -> None:
+    """Note that the probe failed; an image whose containers end at once is judged by its files."""
+    why, ends = str(error), "executable file not found|no such file or directory"
+    if isinstance(error, NoFactsError):
+        ends = "is not running"
+    elif not re.search(ends, why):
+        raise error
+    if ends_at_once := re.search(ends, why):
+        why = "its containers end at once, because it has no program 'sleep', or none for this "
+        why += "machine"
     text = f"The contents of the image could not be found out: {why}."
     fix = f"Look into it with: docker run --rm -it --entrypoint sh {run.config.reference}"
     run.results.append(Result(check=NO_FACTS, standing=Standing.NOT_OURS, text=text, fix=fix))
+    if ends_at_once:
+        run.facts = look_without_running(run.config)
+        _judge_profiles(run)
 
 
 def _judge_profiles(run: _ImageAudit) -> None:

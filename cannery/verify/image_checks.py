@@ -6,8 +6,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -60,43 +59,26 @@ def checks_version(project: Project) -> int:
     return int(words[0])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Listed:
-    """A check as its file has it: ``COMPONENT/FILE::FUNCTION``, and its markers."""
+def listed(project: Project) -> Mapping[str, frozenset[str]]:
+    """Every check as ``COMPONENT/FILE::FUNCTION``, and its markers.
 
-    name: str
-    markers: frozenset[str]
-
-    def runs(self, components: Collection[str], kind: DeviceKind, origin: str) -> bool:
-        """Whether a run must report it, of an image with ``components`` and of this origin."""
-        component = self.name.partition("/")[0]
-        fitting = FITTING.get(origin)
-        return (
-            (component in ALWAYS or component in components)
-            and ("torch" not in self.markers or "torch" in components)
-            and (fitting is None or not self.markers.isdisjoint(fitting))
-            and ("device" in self.markers) is (kind is not DeviceKind.NONE)
-        )
-
-
-def listed(project: Project) -> tuple[Listed, ...]:
-    """Every check, read from the files without pytest, whose settings could leave some out."""
+    They are read from the files without pytest, whose settings could leave some out.
+    """
     return _listed(folder_of_checks(project), checks_digest(project))
 
 
 @cache
-def _listed(folder: Path, _digest: str) -> tuple[Listed, ...]:
-    return tuple(
-        Listed(name=f"{path.parent.name}/{path.name}::{node.name}", markers=_markers(node))
+def _listed(folder: Path, _digest: str) -> Mapping[str, frozenset[str]]:
+    return {
+        f"{path.parent.name}/{path.name}::{node.name}": frozenset(
+            match[1]
+            for decorator in node.decorator_list
+            if (match := _MARKER.match(ast.unparse(decorator)))
+        )
         for path in sorted(folder.glob("*/test_*.py"))
         for node in ast.parse(read_text(path)).body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
-    )
-
-
-def _markers(node: ast.FunctionDef) -> frozenset[str]:
-    matches = (_MARKER.match(ast.unparse(decorator)) for decorator in node.decorator_list)
-    return frozenset(match[1] for match in matches if match)
+    }
 
 
 def needed(
@@ -111,11 +93,15 @@ def needed(
 
     ``only`` names the components that are checked; empty means all of them.
     """
+    present, fitting = {*ALWAYS, *components}, FITTING.get(origin)
     return frozenset(
-        check.name
-        for check in listed(project)
-        if check.runs(components, kind, origin)
-        if not only or check.name.partition("/")[0] in only
+        name
+        for name, markers in listed(project).items()
+        if (component := name.partition("/")[0]) in present
+        if not only or component in only
+        if "torch" not in markers or "torch" in present
+        if fitting is None or not markers.isdisjoint(fitting)
+        if ("device" in markers) is (kind is not DeviceKind.NONE)
     )
 
 

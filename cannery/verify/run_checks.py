@@ -165,7 +165,7 @@ def pytest_in(
         argv += ["--quiet", "--no-header", "--tb=short"]
         argv += ["--hosts", f"docker://{container}", "--device", str(kind)]
         argv += ["--report", str(report)]
-        code, said = run(argv, cwd=project.root, capture=True, env=_ENVIRONMENT)
+        code, said = run(argv, cwd=project.root, env=_ENVIRONMENT)
         if code == NOT_STARTED:
             what = f"a process of the checks could not be started: {report.read_text()}"
             raise EngineError(Problem(what=what, fix=_CHECK_AGAIN))

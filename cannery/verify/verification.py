@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+
+from pydantic import TypeAdapter, ValidationError
 
 from cannery.common.console import columns
 from cannery.common.model import DeviceKind
@@ -119,17 +120,8 @@ class Verification:
 def from_json(text: str) -> Verification | None:
     """The report ``text`` of ``Verification.to_json``; None if it is not one."""
     try:
-        report = dict(json.loads(text))
-        runs = tuple(
-            DeviceRun(
-                device=DeviceKind(run["device"]),
-                checks=tuple(Check(**check) for check in run["checks"]),
-                hardware=str(run.get("hardware") or ""),
-            )
-            for run in report["runs"]
-        )
-        return Verification(**{**report, "runs": runs})
-    except (ValueError, TypeError, KeyError, AttributeError):
+        return TypeAdapter(Verification).validate_json(text)
+    except ValidationError:
         return None
 
 

@@ -185,7 +185,7 @@ def test_mistakes_in_cannery_toml(words: tuple[str, ...], desk: Desk) -> None:
     text = '[sources]\nordr = ["download"]\n'
     (desk.checkout.root / "cannery.toml").write_text(text, encoding="utf-8")
     result = desk.run(*words)
-    result.refused(3, ": sources.ordr: unknown key. Did you mean 'order'?")
+    result.refused(3, "cannery.toml:2:1: unknown key 'ordr' in sources. Did you mean 'order'?")
 
 
 def test_a_store_that_cannot_be_written(desk: Desk) -> None:

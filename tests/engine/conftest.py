@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -113,17 +115,16 @@ class Said:
     text: str
 
 
+def run_build_py(root: Path, *words: str, inside: Sequence[str] = (), **env: str) -> Said:
+    """Run build.py of the checkout ``root``; ``inside`` runs a command in another network."""
+    argv = [*inside, sys.executable, str(root / "build.py"), *words]
+    done = subprocess.run(
+        argv, cwd="/", env={**os.environ, **env}, capture_output=True, text=True, check=False
+    )
+    assert f'Traceback (most recent call last):\n  File "{root}' not in done.stderr
+    return Said(code=done.returncode, text=done.stdout + done.stderr)
+
+
 @pytest.fixture(scope="session")
 def build_py() -> Callable[..., Said]:
-    def run(*arguments: str) -> Said:
-        done = subprocess.run(
-            [sys.executable, str(ROOT / "build.py"), *arguments],
-            cwd="/",
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert 'Traceback (most recent call last):\n  File "' + str(ROOT) not in done.stderr
-        return Said(code=done.returncode, text=done.stdout + done.stderr)
-
-    return run
+    return partial(run_build_py, ROOT)

@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An empty engine in a network namespace that has no route, with a checkout that builds there."""
+"""Machines of a test: engines with a checkout, in a network without a route or behind a proxy."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cannery.building.bases import bases
 from cannery.common.model import Target
 from cannery.common.references import image_name
 from cannery.image.plan import plan_image
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
 
-from .conftest import Said
+from .bases import allow_stand_ins, base_image
+from .conftest import MAIN, ROOT, Said, run_build_py
 from .engines import Engine, engine, without_route
+from .proxy import proxy
 
 Image = dict[str, Any]
 Layers = dict[str, str]
@@ -41,15 +42,8 @@ class Room:
 
     def build_py(self, *arguments: str, **more: str) -> Said:
         """What build.py ended with; ``more`` is added to its environment."""
-        done = subprocess.run(
-            [*self.inside, sys.executable, str(self.checkout / "build.py"), *arguments],
-            env={**os.environ, "DOCKER_HOST": self.engine.host, **more},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr
-        return Said(code=done.returncode, text=done.stdout + done.stderr)
+        env = {"DOCKER_HOST": self.engine.host, **more}
+        return run_build_py(self.checkout, *arguments, inside=self.inside, **env)
 
     def inspected(self, name: str) -> Image:
         """What the engine says of an image."""
@@ -102,3 +96,44 @@ def equal_layers(project: Project, one: Target, other: Target) -> set[str]:
 def equal(one: Layers, other: Layers) -> set[str]:
     """The layers that are the same bytes in two images."""
     return {name.removeprefix("layer-") for name in one if one[name] == other.get(name)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """A clone of this checkout and an engine; ``settings`` is the folder of docker's settings."""
+
+    clone: Path
+    engine: Engine
+    address: str
+    settings: Path
+
+    def build_py(self, *words: str, **env: str) -> Said:
+        """What build.py ended with: what it printed, and then what it said."""
+        env = {"DOCKER_HOST": self.engine.host, "DOCKER_CONFIG": str(self.settings), **env}
+        return run_build_py(self.clone, *words, **env)
+
+
+def load_bases(engine: Engine, archive: Path) -> None:
+    """Bring the bases of the main target, which elsewhere are pulled by their digests."""
+    target = Project(root=ROOT).matrix().targets[MAIN]
+    names = {base_image(*each) for each in bases(target).values()}
+    subprocess.run(["docker", "save", "--output", str(archive), *sorted(names)], check=True)
+    engine.docker("load", "--input", str(archive))
+    archive.unlink()
+
+
+@contextmanager
+def machine(folder: Path, number: int, password: str = "pass") -> Iterator[Machine]:
+    """A machine below ``folder``; ``number`` tells its engine from others."""
+    clone, settings, address = folder / "clone", folder / "settings", f"10.213.{number}.1"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    allow_stand_ins(clone)
+    # They stand in for the vendor's files, and compiling them takes longer than the build.
+    if (made := ROOT / ".cannery" / "simulator").is_dir():
+        shutil.copytree(made, clone / ".cannery" / "simulator", symlinks=True)
+    with (
+        engine(folder, number, containerd=True) as started,
+        proxy(address, "builder", password, settings),
+    ):
+        load_bases(started, folder / "bases.tar")
+        yield Machine(clone=clone, engine=started, address=address, settings=settings)

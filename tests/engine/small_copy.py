@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from cannery.matrix.project import Project
 from tests.faults.small_checkout import OPTIONS, wheel
 from tests.package_index import index_of_folder
 
-from .conftest import ROOT, Built
+from .conftest import ROOT, Built, rename_images, run_build_py
 
 HELD = "CANNERY_TEST_HELD"
 """With this variable, the checks last until their container is removed."""
@@ -136,3 +136,37 @@ def _made(folder: Path, file: LockedFile) -> LockedFile:
     if not (folder / file.name).exists():
         (folder / file.name).write_bytes(wheel(file.name))
     return LockedFile(name=file.name, sha256=sha256_of(folder / file.name))
+
+
+@contextmanager
+def own_checkout(
+    root: Path, names: str, sections: Mapping[str, str], targets: str, *simulated: Built
+) -> Iterator[Path]:
+    """The copy ``root``, whose images are called ``names``:TAG and removed afterwards.
+
+    ``sections`` maps sections of matrix.yaml to what is in them there; ``targets`` take the
+    place of all targets. Simulated packages of targets of the same id are there already.
+    """
+    copy_checkout(root, *simulated)
+    rename_images(root, names)
+    matrix = root / "matrix.yaml"
+    text, found, _ = matrix.read_text(encoding="utf-8").partition("\nfamilies:\n")
+    assert found and "\ntargets:\n" not in text
+    more = "".join(f"\n{name}:\n{own}" for name, own in sections.items())
+    matrix.write_text(f"{text}{more}\ntargets:\n{targets}", encoding="utf-8")
+    try:
+        yield root
+    finally:
+        listed = ["docker", "image", "ls", "--quiet", "--no-trunc", names]
+        done = subprocess.run(listed, capture_output=True, text=True, check=True)
+        if images := {*done.stdout.split()}:
+            argv = ["docker", "image", "rm", "--force", *images]
+            subprocess.run(argv, capture_output=True, check=True)
+
+
+def build(root: Path, targets: Iterable[str]) -> None:
+    """Lock, render and build ``targets`` in the checkout ``root``; all checks must pass."""
+    chosen = [word for each in targets for word in ("--target", each)]
+    for words in (["lock"], ["render"], ["--simulate"]):
+        said = run_build_py(root, *words, *chosen)
+        assert said.code == 0, said.text[-8000:]

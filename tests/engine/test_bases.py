@@ -23,8 +23,7 @@ from cannery.registry.client import Repository
 from cannery.registry.transfer import OciContent
 from tests.faults.base import publish_index
 
-from .engines import engine, free_port, registry
-from .rootless import rootless_engine
+from .engines import engine, free_port, registry, rootless_engine
 from .small_builds import HERE, OTHER, World
 from .two_engines import using
 

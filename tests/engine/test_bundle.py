@@ -22,9 +22,8 @@ from cannery.matrix.project import Project
 
 from .conftest import MAIN, SECOND, Built, Said
 from .engines import engine
-from .machines import load_bases
 from .proxy import proxy
-from .rooms import Room, equal, equal_layers, room
+from .rooms import Room, equal, equal_layers, load_bases, room
 from .small_copy import small_copy
 
 

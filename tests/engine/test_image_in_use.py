@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An image as people use it, without this project's code between."""
+"""An image as people use it, and as the platforms with the strictest settings run it."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
-from datetime import UTC, datetime
+from dataclasses import replace
 
 import docker
 import pytest
 
-from cannery.deploy.run_spec import no_device
+from cannery.deploy.run_spec import RunSpec, no_device, simulated_device
 from cannery.engine.containers import container
 
 from .conftest import Built, Said
@@ -95,21 +95,52 @@ def test_a_test_container_takes_its_volumes_along(main: Built) -> None:
         client.images.remove(str(image.id))
 
 
-def test_labels_say_what_is_inside(main: Built) -> None:
-    labels = docker.from_env().images.get(main.image).labels
-    assert labels["io.cannery.simulated"] == "true"
-    assert labels["io.cannery.python"] == "3.9.2"
-    prefix = "org.opencontainers.image"
-    assert labels["io.cannery.key"].startswith(f"sha256:{labels[f'{prefix}.version']}")
-    assert len(labels[f"{prefix}.revision"]) == 40
-    built = datetime.strptime(labels[f"{prefix}.created"], "%Y-%m-%dT%H:%M:%S%z")
-    assert built <= datetime.now(UTC)
-    for name, version in main.target.components.items():
-        assert labels[f"io.cannery.{name.replace('_', '-')}"] == version
-
-
 def test_nothing_secret_is_in_the_history(main: Built) -> None:
     history = docker.from_env().images.get(main.image).history()
     said = " ".join(str(layer["CreatedBy"]) for layer in history)
     assert "COPY /layer/ /" in said  # or this would look at the wrong thing
     assert "BEGIN CERTIFICATE" not in said
+
+
+HOME_FOLDER = "/home/HwHiAiUser"
+
+USERS = {"1000:1000": HOME_FOLDER, "123456:0": "/tmp", "123456:123456": "/tmp"}
+"""The image's own user, and users without an account, to the home directory."""
+
+PROGRAM = """\
+import getpass, os, tempfile
+import torch, torch_npu
+assert tempfile.gettempdir() == "/tmp" and getpass.getuser()
+print(os.environ["HOME"], (torch.ones(2, 2).npu() @ torch.ones(2, 2).npu()).sum().item())
+"""
+
+RIGHTS = r"""
+find / -xdev -perm /6000 ! -path '/proc/*'
+find / -xdev ! -type l -writable ! -path '/proc/*' ! -path '/dev/*'
+true  # some folders cannot be searched
+"""
+
+
+def _run(built: Built, spec: RunSpec, *command: str, stdin: str) -> list[str]:
+    argv = spec.docker_argv(built.image, built.target.platform, command)
+    argv.insert(2, "--interactive")
+    done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(("user", "home"), USERS.items())
+def test_the_device_needs_no_rights(main: Built, user: str, home: str) -> None:
+    spec = replace(
+        simulated_device(main.simulated.host),
+        user=user,
+        unprivileged=True,
+        read_only=True,
+        tmpfs=("/tmp",),
+    )
+    assert _run(main, spec, "python3", "-", stdin=PROGRAM)[-1] == f"{home} 8.0"
+
+
+@pytest.mark.parametrize(("user", "home"), USERS.items())
+def test_only_its_home_and_tmp_can_be_written(main: Built, user: str, home: str) -> None:
+    spec = replace(no_device(), user=user)
+    assert {*_run(main, spec, "bash", "-s", stdin=RIGHTS)} == {"/tmp", home}

@@ -32,12 +32,12 @@ BAD = {
     ),
     "no pip": (
         "layer-toolkit",
-        {"Dockerfile": (" python3-pip;", ";")},
+        {"Dockerfile": (" python3-pip\n", "\n")},
         (TOOLKIT, "/var/log/ascend_seclog/", "[ERROR]"),
     ),
     "another layout": (
         "layer-toolkit",
-        {"Dockerfile": ("--layout ascend-toolkit", "--layout cann")},
+        {"target.json": ("Ascend/ascend-toolkit/latest", "Ascend/cann-8.0.T39")},
         (
             TOOLKIT,
             "there is no /usr/local/Ascend/cann-8.0.T39; it is in /usr/local/Ascend/",
@@ -46,12 +46,12 @@ BAD = {
     ),
     "another release": (
         "layer-toolkit",
-        {"Dockerfile": ("--release 8.0.T39 --toolkit", "--release 8.0.RC3 --toolkit")},
-        ("has version 8.0.T39, not 8.0.RC3.", "runtime/version.info is of 8.0.T39, not of 8.0.RC3"),
+        {"target.json": ('"toolkit": "8.0.T39"', '"toolkit": "8.0.RC3"')},
+        ("there is no /usr/local/Ascend/ascend-toolkit/8.0.RC3; it is in /usr/local/Ascend/",),
     ),
     "kernels of another chip": (
         "layer-kernels",
-        {"Dockerfile": ("--operators ascend910b", "--operators ascend310p")},
+        {"target.json": ('"operators": "ascend910b"', '"operators": "ascend310p"')},
         ("kernels 8.0.T39 is not installed by", "no kernels in"),
     ),
     "other variables": (

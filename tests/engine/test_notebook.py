@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from .conftest import Built
-from .own_targets import build, own_checkout
+from .small_copy import build, own_checkout
 
 CHECKS = Path(__file__).with_name("notebook_checks.py")
 APPLICATION = """\

@@ -19,8 +19,8 @@ from cannery.common.references import image_name
 from tests.canaries import Canary, Content, canaries, search, watching
 
 from .conftest import MAIN
-from .guarded_index import guarded_index
-from .machines import Machine, machine
+from .proxy import guarded_index
+from .rooms import Machine, machine
 from .two_engines import layers
 
 IMAGE = image_name(MAIN, simulate=True)

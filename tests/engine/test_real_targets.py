@@ -12,8 +12,7 @@ import pytest
 from cannery.matrix.project import Project
 
 from .conftest import MAIN, ROOT, Built, Said
-from .machines import machine
-from .rooms import equal, equal_layers, room
+from .rooms import equal, equal_layers, machine, room
 
 APPLICATION = "py39-torch231-cann8t39-llamafactory090"
 

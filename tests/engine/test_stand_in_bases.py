@@ -20,7 +20,7 @@ from cannery.engine.builder import find_builder
 from cannery.matrix.project import Project
 
 from .conftest import MAIN
-from .own_targets import build, own_checkout
+from .small_copy import build, own_checkout
 
 STAND_INS = Path(__file__).with_name("stand_ins")
 NAMES = "cannery-stand-ins"

@@ -8,7 +8,6 @@ from a context, bound files, a cache folder, and linked layers.
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -34,32 +33,9 @@ pytestmark = pytest.mark.ci(
     "a busy BuildKit gave the digest of an image with the end of its step, and it was checked last"
 )
 
-_OF_OTHERS = re.compile(r"^[#:]|cannery-t|\bbr-")
-"""Lines of comments and counters, of engines of other tests, and of networks of containers."""
-
-
-def _around() -> list[str]:
-    """What another engine could spoil for the one that runs here."""
-    found = []
-    for argv in (["iptables-save"], ["ip", "-4", "-o", "addr"]):
-        said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-        found += [line for line in said.splitlines() if not _OF_OTHERS.search(line)]
-    return found
-
 
 @pytest.fixture(scope="module")
-def around() -> Iterator[None]:
-    before = _around()
-    yield
-    assert _around() == before
-    local.connect.cache_clear()
-    assert local.connect().ping()
-
-
-@pytest.fixture(scope="module")
-def world(
-    around: None, project: Project, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[World]:
+def world(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("engines")
     build_base = next(iter(project.matrix().targets.values())).build_base
     image = base_image(build_base, building_architecture())

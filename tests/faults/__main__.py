@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.campaigns import CaseVerdict, main
-from tests.faults.campaign import Campaign
-from tests.faults.case import Outcome, make_case
+from tests.faults.campaign import Campaign, Outcome, make_case
 from tests.faults.site import make_site
 
 

@@ -13,13 +13,13 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from random import Random
 
-from tests.campaigns import CaseVerdict
-from tests.faults.case import Case, Outcome, make_case
+from tests.campaigns import FAILURE, CaseVerdict
 from tests.faults.commands import COMMANDS, REPOSITORY, Command
-from tests.faults.fault import Fault
 from tests.faults.kinds import KINDS, Kind
+from tests.faults.local_faults import Fault
 from tests.faults.site import IMAGE, Ended, Running, Site
 from tests.faults.state import (
     containers,
@@ -42,6 +42,48 @@ _PROGRAM = re.compile(r"/cannery/|^build\.py: |^\[ ", re.MULTILINE)
 
 _MOVED = "Some tags could not be put back"
 """What a command says that could not undo what it did, because the registry was gone."""
+
+
+class Outcome(StrEnum):
+    """What became of a command; of each, the same command then succeeded."""
+
+    SUCCEEDED = "succeeded"
+    REFUSED = "refused"
+    STOPPED = "stopped"
+    PARTLY = "tags partly moved"
+    FAILURE = FAILURE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One case; its number and the campaign's seed make it again."""
+
+    number: int
+    kind: str
+    command: str
+    moment: float
+    seed: str
+
+    @property
+    def title(self) -> str:
+        return f"case {self.number} ({self.kind}; {self.command})"
+
+
+def make_case(seed: int, number: int) -> Case:
+    """The case ``number``; the same number gives the same case."""
+    random = Random(f"{seed}:{number}")
+    names = [*KINDS]
+    [kind] = random.choices(names, [KINDS[name].share for name in names])
+    kind = names[number] if number < len(names) else kind
+    commands = KINDS[kind].commands
+    [command] = random.choices(commands, [COMMANDS[name].share for name in commands])
+    return Case(
+        number=number,
+        kind=kind,
+        command=command,
+        moment=random.random(),
+        seed=f"{seed}:{number}:fault",
+    )
 
 
 @dataclass(kw_only=True)
@@ -83,7 +125,7 @@ class _Trial:
         with self.kind.begin(self.site, random) as fault:
             self.before = self._state()
             fault.commands = words
-            running = self.site.start(*words, **fault.environment)
+            running = self.site.start(*words)
             if fault.strike:
                 self._strike(fault, running)
             ended = running.wait()
@@ -239,7 +281,6 @@ class Campaign:
         site.line.seen.clear()
         shutil.rmtree(site.folder / "logs")
         (site.folder / "logs").mkdir()
-        site.step = ":"
         _empty_tmp(site)
         if case.number % 10 == 9:
             site.engine.docker("image", "prune", "--force")

@@ -65,7 +65,7 @@ def _with_old_tags(site: Site, _: Random) -> None:
 
 
 def _is_built(site: Site) -> Iterator[str]:
-    if content_of(site, IMAGE, "/opt/toolkit") != toolkit(site.number, site.step):
+    if content_of(site, IMAGE, "/opt/toolkit") != toolkit(site.number):
         yield "the image has another content than the files"
     if content_of(site, IMAGE, "/base").decode() != site.base:
         yield "the image is made of another base"

@@ -7,21 +7,15 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tests.faults.fault import Begin
 from tests.faults.local_faults import (
-    beside,
-    clock,
+    Begin,
     engine_killed,
     engine_restarted,
     engine_stopped,
     full,
-    in_copy,
-    little_memory,
-    no_inodes,
     read_only,
+    second_run,
     send,
-    slow,
-    through,
 )
 from tests.faults.registry_faults import (
     another_base,
@@ -73,15 +67,6 @@ KINDS: Mapping[str, Kind] = {
     "engine restarted": Kind(
         begin=engine_restarted, commands=IMAGE_COMMANDS, cause=_ENGINE, share=2
     ),
-    "engine slow": Kind(
-        begin=through(slow, late=False), commands=IMAGE_COMMANDS, cause=_ENGINE, share=2
-    ),
-    "engine's socket gone": Kind(
-        begin=through(lambda opened, _: opened.close(), late=True),
-        commands=IMAGE_COMMANDS,
-        cause=_ENGINE,
-        share=3,
-    ),
     "engine's disk full": Kind(
         begin=full("storage", 3_000_000), commands=("build", "rebuild"), cause=_DISK, share=3
     ),
@@ -101,11 +86,6 @@ KINDS: Mapping[str, Kind] = {
     "/tmp read-only": Kind(
         begin=read_only("tmp"), commands=ALL, cause=_READ_ONLY + "|temporary", share=2
     ),
-    "checkout without inodes": Kind(begin=no_inodes("checkout"), commands=("push",), cause=_DISK),
-    "cache without inodes": Kind(
-        begin=no_inodes("checkout/.cannery"), commands=ALL, cause=_DISK, share=2
-    ),
-    "/tmp without inodes": Kind(begin=no_inodes("tmp"), commands=ALL, cause=_DISK + "|temporary"),
     "registry's disk full": Kind(
         begin=full("registry/data", 100_000), commands=REGISTRY_COMMANDS, cause=_DISK, share=2
     ),
@@ -148,21 +128,11 @@ KINDS: Mapping[str, Kind] = {
     "registry loses a blob": Kind(
         begin=lost_blob, commands=("push", "promote"), cause=_REGISTRY, share=4
     ),
-    "clock jumps": Kind(begin=clock, commands=ALL, cause="certificate|clock", share=5),
     "two runs in a checkout": Kind(
-        begin=beside(lambda site, words: site.start(*words)),
+        begin=second_run,
         commands=ALL,
         cause="another run|another process|[Ss]omebody|goes on",
         share=5,
-    ),
-    "two checkouts, one engine": Kind(
-        begin=beside(in_copy),
-        commands=("build", "verify", "push"),
-        cause="another|[Ss]omebody|have not all passed",
-        share=3,
-    ),
-    "too little memory": Kind(
-        begin=little_memory, commands=("build",), cause="137|[Kk]illed|memory", share=2
     ),
     "hub serves another base": Kind(
         begin=another_base, commands=("build",), cause=_REGISTRY, share=3

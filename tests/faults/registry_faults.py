@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from random import Random
 
-from tests.faults.fault import Begin, Fault
+from tests.faults.local_faults import Begin, Fault
 from tests.faults.site import Site
 from tests.faults.state import tags_of
 from tests.publish.servers import Fault as LineFault

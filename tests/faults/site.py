@@ -10,8 +10,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -98,8 +98,7 @@ class Site:
     index: str
     project: Project = field(init=False)
     number: int = 0
-    step: str = ":"
-    """The number and the step of the vendor's file."""
+    """The number of the vendor's file."""
     base: str = "12"
     """The tag of the base, which is also the text of its file /base."""
     command: str = ""
@@ -114,7 +113,7 @@ class Site:
         """The value of MARK."""
         return self.folder / "home"
 
-    def environment(self, more: Mapping[str, str]) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         """The environment of a run."""
         own = {
             "DOCKER_HOST": self.engine.host,
@@ -126,22 +125,18 @@ class Site:
             "PYTHONPATH": str(ROOT),
             "PYTHONFAULTHANDLER": "1",
         }
-        return {**os.environ, **own, **more}
+        return {**os.environ, **own}
 
-    def start(self, *words: str, **more: str) -> Running:
-        """Start build.py with ``words`` in the checkout; ``more`` is added to the environment."""
-        return self.start_in(self.root, *words, **more)
-
-    def start_in(self, root: Path, *words: str, **more: str) -> Running:
-        """Start build.py with ``words`` in the checkout ``root``, in a session of its own."""
+    def start(self, *words: str) -> Running:
+        """Start build.py with ``words`` in the checkout, in a session of its own."""
         log = self.folder / "logs" / f"{time.monotonic_ns()}.log"
         # A shell's background jobs ignore SIGINT, and so does what they start.
         argv = ["env", "--default-signal=INT", sys.executable, "-m", "tests.faults.child"]
         with log.open("wb") as out:
             process = subprocess.Popen(
-                [*argv, str(root), *words],
+                [*argv, str(self.root), *words],
                 cwd=ROOT,
-                env=self.environment(more),
+                env=self.environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -149,9 +144,9 @@ class Site:
             )
         return Running(process=process, log=log)
 
-    def run(self, *words: str, **more: str) -> Ended:
+    def run(self, *words: str) -> Ended:
         """Run build.py with ``words``."""
-        return self.start(*words, **more).wait()
+        return self.start(*words).wait()
 
     def done(self, *words: str) -> None:
         """Run build.py with ``words``, which must end well."""
@@ -162,11 +157,10 @@ class Site:
         """A repository of the registry, without any fault on the way there."""
         return Repository(self.line.host, name, ca=self.authority.file)
 
-    def new_toolkit(self, step: str = ":") -> None:
+    def new_toolkit(self) -> None:
         """Replace the vendor's file, so that there is something to build."""
         self.number += 1
-        self.step = step
-        (self.project.artifacts / TOOLKIT).write_bytes(toolkit(self.number, step))
+        (self.project.artifacts / TOOLKIT).write_bytes(toolkit(self.number))
 
     def published_base(self, tag: str) -> str:
         """The pinned name of a new base."""
@@ -233,13 +227,7 @@ def make_site(folder: Path) -> Iterator[Site]:
             number,
             containerd=False,
             data=folder / "storage" / "engine",
-            # The memory of all its containers can be limited, whoever manages control groups.
-            options=(
-                *("--cgroup-parent", f"/cannery-t{number}"),
-                *("--exec-opt", "native.cgroupdriver=cgroupfs"),
-            ),
         )
-        stack.callback(_remove_control_groups, number)
         site = Site(
             folder=folder,
             engine=stack.enter_context(own),
@@ -257,22 +245,12 @@ def make_site(folder: Path) -> Iterator[Site]:
             yield site
 
 
-def _remove_control_groups(number: int) -> None:
-    """Remove the empty control groups of the engine ``number``."""
-    top = Path("/sys/fs/cgroup")
-    for parent in (top, *top.iterdir()):
-        groups = [*(parent / f"cannery-t{number}").glob("**/")]
-        for group in sorted(groups, reverse=True):
-            with suppress(OSError):
-                group.rmdir()
-
-
 @contextmanager
 def patched_environment(site: Site) -> Iterator[None]:
     """This process's own requests use the site's engine and login."""
     names = ("DOCKER_HOST", "DOCKER_CONFIG")
     before = {name: os.environ.get(name) for name in names}
-    os.environ.update({name: site.environment({})[name] for name in names})
+    os.environ.update({name: site.environment()[name] for name in names})
     try:
         yield
     finally:

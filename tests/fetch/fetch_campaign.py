@@ -16,8 +16,8 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -112,80 +112,63 @@ class Campaign:
         self._scratch = scratch
         self._files = files
 
-    def run(self, numbers: Iterable[int]) -> Iterator[CaseVerdict]:
-        """Every case in ``numbers`` with its outcome."""
-        for number in numbers:
-            yield self.judge(make_case(self.seed, number))
-
     def judge(self, case: Case) -> CaseVerdict:
-        """What becomes of ``case``."""
+        """The outcome of ``case``."""
         root = self._scratch / str(case.number)
         try:
-            return self._judged(case, root)
+            outcome, why = self._judged(case, root, self._served(case))
         except Exception:  # noqa: BLE001 - whatever it is, it is a finding
-            return CaseVerdict(case=case, outcome=Outcome.FAILURE, why=traceback.format_exc())
+            outcome, why = Outcome.FAILURE, traceback.format_exc()
         finally:
             shutil.rmtree(root, ignore_errors=True)
+        return CaseVerdict(case=case, outcome=outcome, why=why)
 
-    def _judged(self, case: Case, root: Path) -> CaseVerdict:
-        file = self._served(case)
-        said = self._first(case, root, file)
+    def _judged(self, case: Case, root: Path, file: File) -> tuple[Outcome, str]:
+        reason = self._first(case, root, file)
         if wrong := wrong_files(root):
-            return CaseVerdict(case=case, outcome=Outcome.FAILURE, why=f"wrong bytes: {wrong}")
-        there = _path(root, case.content).is_file()
-        if not (there or said):
-            why = "neither the file nor a reason"
-            return CaseVerdict(case=case, outcome=Outcome.FAILURE, why=why)
-        content = case.content if there else self._recovered(case, root, file)
-        ranges = any("range" in each.headers for each in self._files.requests)
-        outcome = Outcome.RESUMED if ranges else Outcome.FETCHED
-        if not there and case.kind != "kill -9":
-            outcome = Outcome.REFUSED
+            return Outcome.FAILURE, f"wrong bytes: {wrong}"
+        content, is_there = case.content, _path(root, case.content).is_file()
+        if not (is_there or reason):
+            return Outcome.FAILURE, "neither the file nor a reason"
+        if not is_there:
+            self._files.faults.clear()
+            if case.kind == "file changes" and case.known == "first use":
+                content = digest(content).encode() * 500
+                self._files.content = dict.fromkeys(self._files.content, content)
+            _fetch(case, root, file)
         if not _path(root, content).is_file() or wrong_files(root):
-            why = f"a second fetch without faults does not get the file; the first said: {said}"
-            return CaseVerdict(case=case, outcome=Outcome.FAILURE, why=why)
-        return CaseVerdict(case=case, outcome=outcome, why=said)
+            why = "a second fetch without faults does not get the file; the first gave: "
+            return Outcome.FAILURE, why + reason
+        if not is_there and case.kind != "kill -9":
+            return Outcome.REFUSED, reason
+        is_resumed = any("range" in request.headers for request in self._files.requests)
+        return Outcome.RESUMED if is_resumed else Outcome.FETCHED, reason
 
     def _served(self, case: Case) -> File:
         """The file of ``case``, which the servers have, with its faults on the first one."""
         names = [f"{case.number}/{mirror}/toolkit" for mirror in range(case.mirrors)]
         archive = zipped({"toolkit.run": case.content})
-        is_zip = case.known == "zip"
         self._files.requests.clear()
-        self._files.content = dict.fromkeys(names, archive if is_zip else case.content)
+        self._files.content = dict.fromkeys(names, archive if case.known == "zip" else case.content)
         self._files.faults.clear()
         self._files.faults[names[0]] = [*case.faults]
         urls = [self._files.address(name) for name in names]
-        if is_zip:
+        if case.known == "zip":
             return in_zip(case.content, archive, urls)
         return a_file(case.content, urls, pinned=case.known == "hash")
 
     def _first(self, case: Case, root: Path, file: File) -> str:
         """Why the first fetch, during which things go wrong, did not succeed; empty if it did."""
         if case.kind == "kill -9":
-            return self._killed(case, root, file)
-        if case.kind == "two at once":
-            return self._twice(case, root, file)
-        try:
-            with _full_disk(case) if case.kind == "full disk" else _nothing():
-                _fetch(case, root, file)
-        except CanneryError as error:
-            return str(error)
-        return ""
-
-    def _killed(self, case: Case, root: Path, file: File) -> str:
-        """Fetch in a process that is killed at some byte of the answer."""
-        words = [sys.executable, "-m", "tests.fetch.child", str(root), case.known]
-        own = file.zip or file
-        words += [own.sha256, *(each.url for each in own.addresses)]
-        with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True) as child:
-            self._files.reached = lambda: _kill(child.pid, case.number)
-            _, said = child.communicate()
-        if "Traceback" in said:
-            raise RuntimeError(said)
-        return f"exit code {child.returncode}"
-
-    def _twice(self, case: Case, root: Path, file: File) -> str:
+            words = [sys.executable, "-m", "tests.fetch.child", str(root), case.known]
+            served = file.zip or file
+            words += [served.sha256, *(address.url for address in served.addresses)]
+            with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True) as child:
+                self._files.reached = lambda: _kill(child.pid, case.number)
+                _, output = child.communicate()
+            if "Traceback" in output:
+                raise RuntimeError(output)
+            return f"exit code {child.returncode}"
         failures: list[str] = []
 
         def fetch() -> None:
@@ -194,26 +177,20 @@ class Campaign:
             except CanneryError as error:
                 failures.append(str(error))
 
+        if case.kind != "two at once":
+            with _full_disk(case) if case.kind == "full disk" else nullcontext():
+                fetch()
+            return "".join(failures)
         threads = [threading.Thread(target=fetch) for _ in range(2)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
-        sent = sum(each.sent for each in self._files.requests)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        sent = sum(request.sent for request in self._files.requests)
         # Nobody can know that two files without a hash are the same one.
         if case.known != "first use" and sent > max(map(len, self._files.content.values())):
             raise RuntimeError(f"{sent} bytes were sent for one file")
         return "; ".join(failures)
-
-    def _recovered(self, case: Case, root: Path, file: File) -> bytes:
-        """The content that a fetch without faults should end with."""
-        self._files.faults.clear()
-        content = case.content
-        if case.kind == "file changes" and case.known == "first use":
-            content = digest(content).encode() * 500
-            self._files.content = dict.fromkeys(self._files.content, content)
-        _fetch(case, root, file)
-        return content
 
 
 def _kill(process: int, number: int) -> None:
@@ -230,11 +207,6 @@ def _path(root: Path, content: bytes) -> Path:
 def _fetch(case: Case, root: Path, file: File) -> None:
     terms = Terms(accepted_by="Tester", first_use=case.known == "first use")
     fetcher(root, terms=terms).fetch(replace(file, size=0))
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
 
 
 @contextmanager

@@ -15,7 +15,6 @@ from types import SimpleNamespace
 import pytest
 import trustme
 
-from cannery.common.bases import Address
 from cannery.common.errors import ArtifactError, FileError
 from cannery.common.process import Stopped
 from cannery.fetch import transfer
@@ -32,10 +31,10 @@ from tests.fetch.fetches import (
     wrong_files,
     zipped,
 )
-from tests.fetch.server import Fault, Files, serving
+from tests.fetch.server import Files, serving
 
 
-def test_a_certificate_that_is_not_trusted(tmp_path: Path) -> None:
+def test_untrusted_certificates_are_refused(tmp_path: Path) -> None:
     authority, other = trustme.CA(), trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     for name, issuer in (("good", authority), ("unknown", other), ("name", authority)):
@@ -72,7 +71,7 @@ def test_a_full_disk_is_told_before_the_download(
     assert own.fetch(a_file(CONTENT, [files.address("a/toolkit.run")])).path.exists()
 
 
-def test_a_disk_that_fills_up_keeps_what_has_arrived(
+def test_a_full_disk_keeps_the_partial_download(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **_more: object) -> None:
@@ -89,9 +88,7 @@ def test_a_disk_that_fills_up_keeps_what_has_arrived(
     assert fetcher(tmp_path).fetch(file).path.read_bytes() == CONTENT
 
 
-def test_an_interrupt_stops_a_fetch_and_keeps_what_has_arrived(
-    files: Files, tmp_path: Path
-) -> None:
+def test_an_interrupt_stops_a_fetch(files: Files, tmp_path: Path) -> None:
     failing(files, "503")
     own = fetcher(tmp_path)
     own.retries = replace(QUICK, pause=5.0)
@@ -100,7 +97,7 @@ def test_an_interrupt_stops_a_fetch_and_keeps_what_has_arrived(
         own.fetch(a_file(CONTENT, [files.address("a/toolkit.run")]))
 
 
-def test_an_interrupt_does_not_wait_for_a_server_that_stalls(files: Files, tmp_path: Path) -> None:
+def test_an_interrupt_ends_a_stalled_transfer(files: Files, tmp_path: Path) -> None:
     failing(files, "stall")
     own = fetcher(tmp_path)
     own.client = Client(None, (2.0, 60.0))
@@ -129,22 +126,6 @@ def test_the_proxy_of_the_environment_is_used(
     monkeypatch.delenv("no_proxy", raising=False)
     files.content[url] = CONTENT
     assert fetcher(tmp_path).fetch(a_file(CONTENT, [url])).path.read_bytes() == CONTENT
-
-
-def test_headers_go_to_the_server_and_not_to_another_one(files: Files, tmp_path: Path) -> None:
-    secret = (("Referer", "https://example.com/"), ("X-Token", "secret"))
-    with serving() as other:
-        other.content["a/toolkit.run"] = CONTENT
-        files.content["go/toolkit.run"] = b""
-        file = a_file(CONTENT, [])
-        address = Address(url=files.address("go/toolkit.run"), headers=secret)
-        files.faults["go/toolkit.run"] = [Fault(kind=f"to {other.address('a/toolkit.run')}")]
-        fetcher(tmp_path).fetch(replace(file, addresses=(address,)))
-        [there] = other.requests
-    [here] = files.requests
-    assert here.headers["x-token"] == "secret"
-    assert here.headers["referer"] == there.headers["referer"] == "https://example.com/"
-    assert "x-token" not in there.headers
 
 
 def test_a_zip_with_a_published_hash_is_opened(files: Files, tmp_path: Path) -> None:

@@ -49,9 +49,7 @@ def test_a_broken_download_goes_on_where_it_broke(kind: str, files: Files, tmp_p
 
 
 @pytest.mark.parametrize("kind", REPEATED)
-def test_a_request_that_may_succeed_later_is_repeated(
-    kind: str, files: Files, tmp_path: Path
-) -> None:
+def test_transient_failures_are_retried(kind: str, files: Files, tmp_path: Path) -> None:
     failing(files, kind)
     found = fetcher(tmp_path).fetch(a_file(CONTENT, [files.address("a/toolkit.run")]))
     assert found.path.read_bytes() == CONTENT
@@ -83,7 +81,7 @@ def test_a_wrong_answer_to_a_range_begins_again(kind: str, files: Files, tmp_pat
     assert "range" in files.requests[1].headers
 
 
-def test_a_file_that_changes_on_the_server_is_not_mixed(files: Files, tmp_path: Path) -> None:
+def test_a_changed_file_is_not_resumed(files: Files, tmp_path: Path) -> None:
     other = os.urandom(len(CONTENT))
     own = fetcher(tmp_path, terms=Terms(first_use=True))
     failing(files, *["half"] * 3, "404")
@@ -95,7 +93,7 @@ def test_a_file_that_changes_on_the_server_is_not_mixed(files: Files, tmp_path: 
     assert files.requests[-1].headers["if-range"]
 
 
-def test_what_one_mirror_began_another_one_finishes(files: Files, tmp_path: Path) -> None:
+def test_another_mirror_resumes(files: Files, tmp_path: Path) -> None:
     files.content["b/toolkit.run"] = CONTENT
     failing(files, "half", "404")
     urls = [files.address("a/toolkit.run"), files.address("b/toolkit.run")]
@@ -124,14 +122,14 @@ def test_a_later_run_goes_on(files: Files, tmp_path: Path) -> None:
     assert files.requests[-1].sent == HALF
 
 
-def test_what_is_stored_is_not_downloaded_again(files: Files, tmp_path: Path) -> None:
+def test_stored_files_are_not_downloaded_again(files: Files, tmp_path: Path) -> None:
     file = a_file(CONTENT, [files.address("a/toolkit.run")])
     for _ in range(2):
         fetcher(tmp_path).fetch(file)
     assert len(files.requests) == 1
 
 
-def test_a_stored_file_that_was_changed_is_fetched_again(files: Files, tmp_path: Path) -> None:
+def test_a_damaged_stored_file_is_fetched_again(files: Files, tmp_path: Path) -> None:
     file = a_file(CONTENT, [files.address("a/toolkit.run")])
     path = fetcher(tmp_path).fetch(file).path
     path.chmod(0o644)

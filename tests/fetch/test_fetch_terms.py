@@ -49,13 +49,6 @@ def test_a_licence_must_be_accepted_before_anything_is_asked_for(
     assert fetcher(tmp_path, terms=Terms()).fetch(file).path.read_bytes() == CONTENT
 
 
-def test_a_licence_that_nobody_asks_about_is_not_recorded(server: Files, tmp_path: Path) -> None:
-    own = fetcher(tmp_path, terms=Terms(accepted_by="Example Ltd"))
-    record = own.store.record(own.fetch(a_file(CONTENT, [server.address("toolkit.run")])).sha256)
-    assert record
-    assert record.accepted_by == record.eula == ""
-
-
 def test_a_file_without_a_hash_is_refused_unless_it_is_trusted(
     server: Files, tmp_path: Path
 ) -> None:
@@ -69,7 +62,7 @@ def test_a_file_without_a_hash_is_refused_unless_it_is_trusted(
     assert not fetcher(tmp_path).fetch(replace(file, sha256=found.sha256)).first_use
 
 
-def test_everything_that_the_user_must_agree_to_is_said_at_once(tmp_path: Path) -> None:
+def test_all_missing_consent_is_reported_at_once(tmp_path: Path) -> None:
     file = replace(a_file(CONTENT, ["https://example.com/a"], pinned=False), eula=EULA)
     with pytest.raises(ArtifactError) as raised:
         fetcher(tmp_path, terms=Terms()).fetch(file)
@@ -134,7 +127,7 @@ def _aged(root: Path, days: float) -> None:
         os.utime(path, (then, then))
 
 
-def test_prune_removes_what_nobody_used(server: Files, tmp_path: Path) -> None:
+def test_prune_removes_unused_files(server: Files, tmp_path: Path) -> None:
     server.content["other.run"] = b"other"
     own = fetcher(tmp_path)
     for name, content in (("toolkit.run", CONTENT), ("other.run", b"other")):
@@ -153,7 +146,7 @@ def test_prune_removes_what_nobody_used(server: Files, tmp_path: Path) -> None:
     assert not own.store.files()
 
 
-def test_prune_leaves_a_download_that_goes_on(tmp_path: Path) -> None:
+def test_prune_keeps_a_running_download(tmp_path: Path) -> None:
     store = Store(tmp_path)
     with store.locked("key", lambda: None):
         store.partial("key").write_bytes(b"half")
@@ -173,7 +166,7 @@ sys.stdin.read()
 """A build, as far as the store knows of it: it has a folder of files until it ends."""
 
 
-def test_prune_leaves_the_files_of_a_build_that_goes_on(server: Files, tmp_path: Path) -> None:
+def test_prune_keeps_the_files_of_a_running_build(server: Files, tmp_path: Path) -> None:
     own = fetcher(tmp_path)
     path = own.fetch(a_file(CONTENT, [server.address("toolkit.run")])).path
     argv = [sys.executable, "-c", BUILD, str(tmp_path), str(path)]
@@ -198,7 +191,7 @@ def test_a_damaged_record_is_none_and_the_file_stays(server: Files, tmp_path: Pa
     assert [each.record for each in own.store.files()] == [None]
 
 
-def test_a_record_of_a_version_that_verified_signatures(server: Files, tmp_path: Path) -> None:
+def test_records_with_a_signature_are_read(server: Files, tmp_path: Path) -> None:
     own = fetcher(tmp_path)
     sha256 = own.fetch(a_file(CONTENT, [server.address("toolkit.run")])).sha256
     [record] = tmp_path.glob("records/*")
@@ -221,7 +214,7 @@ def test_a_folder_of_files_for_a_build(server: Files, tmp_path: Path) -> None:
     assert (folder / "toolkit.run").stat().st_ino == path.stat().st_ino
 
 
-def test_a_store_that_cannot_be_written(server: Files, tmp_path: Path) -> None:
+def test_an_unwritable_store_is_an_error(server: Files, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(FileError, match="cannot write"):
         fetcher(tmp_path / "file").fetch(a_file(CONTENT, [server.address("toolkit.run")]))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import ArtifactError
-from tests.fetch.fetches import a_file, digest, fetcher, in_zip, wrong_files, zipped
+from tests.fetch.fetches import fetcher, in_zip, zipped
 from tests.fetch.server import Files
 
 CONTENT = b"#!/bin/sh\n" + b"payload" * 1000
@@ -62,16 +62,9 @@ def _claims(archive: bytes, size: int) -> bytes:
         (zipped({"a.zip": b"no zip"}), "cannot use a.zip: it is damaged"),
     ],
 )
-def test_a_zip_that_cannot_be_used(archive: bytes, why: str, server: Files, tmp_path: Path) -> None:
+def test_unusable_zips(archive: bytes, why: str, server: Files, tmp_path: Path) -> None:
     with pytest.raises(ArtifactError) as raised:
         fetched(server, tmp_path, archive)
     assert why in str(raised.value)
     assert not [*tmp_path.glob("sha256/*/*")]
     assert not [*tmp_path.glob("partial/unzip-*")]
-
-
-def test_a_hash_of_the_file_itself_goes_before_its_zip(server: Files, tmp_path: Path) -> None:
-    server.content = {"toolkit.run": CONTENT}
-    file = a_file(CONTENT, [server.address("toolkit.run")])
-    assert fetcher(tmp_path).fetch(file).sha256 == digest(CONTENT)
-    assert not wrong_files(tmp_path)

@@ -72,11 +72,6 @@ def test_every_row_is_there_by_value_or_rejected(row: dict[str, Any]) -> None:
     assert (wanted(row) in HAS) != (wanted(row) in REJECTED)
 
 
-def test_rows_that_are_twice_in_the_table_are_twice_here() -> None:
-    for row in map(wanted, TABLE):
-        assert HAS.count(row) + REJECTED.count(row) == [*map(wanted, TABLE)].count(row)
-
-
 @pytest.mark.parametrize("row", COMPAT.rejected, ids=lambda row: row.torch_npu)
 def test_rejected_rows_have_a_reason_and_are_wrong(row: Any) -> None:
     assert len(row.why) > 20
@@ -87,11 +82,6 @@ def test_rejected_rows_have_a_reason_and_are_wrong(row: Any) -> None:
     assert version.release != Version(row.torch).release
 
 
-def test_a_row_pairs_a_torch_npu_with_the_torch_it_is_built_for() -> None:
-    for row in COMPAT.pairings:
-        assert not row.torch_npu or Version(row.torch_npu).release == Version(row.torch).release
-
-
 def test_every_row_has_a_source_with_a_date() -> None:
     known = {*RAW["sources"]}
     for name, rows in RAW.items():
@@ -100,17 +90,6 @@ def test_every_row_has_a_source_with_a_date() -> None:
             assert names, name
             assert {*names} <= known
     assert all(source.date for source in COMPAT.sources.values())
-
-
-def test_no_source_is_idle() -> None:
-    used = {
-        name
-        for rows in RAW.values()
-        for row in (rows if isinstance(rows, list) else [rows] if isinstance(rows, dict) else [])
-        if "source" in row
-        for name in ([row["source"]] if isinstance(row["source"], str) else row["source"])
-    }
-    assert used == {*RAW["sources"]}
 
 
 def test_no_address_of_a_package_index_is_in_it() -> None:
@@ -153,9 +132,3 @@ def test_no_version_of_deepspeed_has_two_answers() -> None:
             rows = [row for row in named if row.torch is None or row.torch.contains(torch)]
             answers = {(bool(row.plugin), bool(row.refused)) for row in rows}
             assert len(answers) <= 1, (version, torch)
-
-
-@pytest.mark.parametrize("key", ["torch_npu", "cann", "driver", "packages"])
-def test_no_row_is_there_twice(key: str) -> None:
-    rows = [json.dumps(row, sort_keys=True) for row in RAW[key]]
-    assert len(rows) == len({*rows})

@@ -44,15 +44,6 @@ MAKERS = {
         torch_npu="2.10.0.post4",
         extras={"mooncake": "0.3.11.post1", "ray": "2.48.0", "triton_ascend": "3.2.2"},
     ),
-    "verl Dockerfile.ascend_9.1.0_a3@1b0be36": Pins(
-        python="3.12",
-        cann="9.1.0",
-        chip="a3",
-        torch="2.10.0",
-        torch_npu="2.10.0.post4",
-        # It comes with vllm-ascend, which requires it.
-        extras={"triton_ascend": "3.2.2"},
-    ),
     "verl Dockerfile.ascend_9.1.0_a3@1b0be36, with the index's wheel of vllm-ascend": Pins(
         python="3.12",
         cann="9.1.0",
@@ -62,21 +53,6 @@ MAKERS = {
         extras={"triton_ascend": "3.2.2"},
         requirements=("vllm-ascend==0.23.0",),
         refused="are for 910b (A2), and on another chip check_ascend_device_type() stops",
-    ),
-    "verl Dockerfile.ascend_9.0.0_a3@ba24812": Pins(
-        python="3.11",
-        cann="9.0.0",
-        chip="a3",
-        torch="2.9.0",
-        torch_npu="2.9.0.post2",
-        requirements=("transformers==5.3.0",),
-    ),
-    "verl sglang_8.5.0_a3@2c49b2a": Pins(
-        python="3.11",
-        cann="8.5.0",
-        chip="a3",
-        torch="2.8.0",
-        torch_npu="2.8.0.post2",
     ),
     "verl sglang_8.5.0_a3@2c49b2a, with SGLang's own pin of torch": Pins(
         python="3.11",
@@ -101,32 +77,6 @@ MAKERS = {
         torch_npu="2.10.0.post2",
         deepspeed="0.18.4",
         extras={"torchvision": "0.25.0"},
-    ),
-    "LLaMA-Factory docker-npu@ff6d4d1, its table": Pins(
-        python="3.12", cann="9.1.0", torch="2.10.0", torch_npu="2.10.0.post4"
-    ),
-    "modelscope Dockerfile.ascend@020cad8, CANN 8.5.1": Pins(
-        python="3.11",
-        cann="8.5.1",
-        chip="a3",
-        torch="2.9.0",
-        torch_npu="2.9.0.post2",
-    ),
-    "modelscope Dockerfile.ascend@020cad8, CANN 9.0.0": Pins(
-        python="3.11",
-        cann="9.0.0",
-        chip="a3",
-        torch="2.9.0",
-        torch_npu="2.9.0.post2",
-    ),
-    "VeOmni docker/ascend@5a46add": Pins(
-        python="3.12",
-        cann="9.1.0",
-        chip="a3",
-        torch="2.10.0",
-        torch_npu="2.10.0.post4",
-        extras={"triton_ascend": "3.2.1"},
-        requirements=("triton==3.5.0", "pyarrow==21.0.0"),
     ),
     "VeOmni docker/ascend@5a46add, without triton-ascend": Pins(
         python="3.12",

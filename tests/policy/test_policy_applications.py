@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from packaging.utils import canonicalize_name
 
 from cannery.common.model import Application, Target
 from cannery.lock.lock_file import LockedWheel, parse_lock
-from cannery.matrix.project import select
 from tests.policy.conftest import PROJECT, TARGETS
 
 IMAGE_TESTS = PROJECT.root / "tests" / "image"
@@ -27,64 +25,6 @@ for each in TARGETS.values():
     if each.application:
         key = f"{each.application.component}-{each.application.version}"
         APPLICATIONS.setdefault(key, (each.application, []))[1].append(each)
-
-# Target to some of what it must have, whatever else it has; '' is for what it must not have.
-WANTED: dict[str, dict[str, str]] = {
-    # The training images, and what is used on them.
-    "py38-torch210-cann8rc2": {
-        "python": "3.8.18",
-        "toolkit": "8.0.RC2",
-        "torch": "2.1.0",
-        "apex": "0.1+ascend",
-        "torch_npu": "2.1.0.post6",
-        "nnal": "8.0.RC2",
-        "deepspeed": "0.14.3",
-    },
-    "py39-torch210-cann8rc2": {"python": "3.9.2", "toolkit": "8.0.RC2", "torch": "2.1.0"},
-    "py39-torch231-cann8t39": {"toolkit": "8.0.T39", "torch": "2.3.1", "deepspeed": "0.15.0"},
-    "py39-torch231-cann8t39-ds0143": {"torch": "2.3.1", "deepspeed": "0.14.3"},
-    "py39-torch231-cann8t39-llamafactory090": {"llamafactory": "0.9.0", "deepspeed": "0.14.3"},
-    "py311-torch231-cann8t39-opencompass039": {"opencompass": "0.3.9", "torch": "2.3.1"},
-    "py39-torch251-cann81rc1-vllm073": {"vllm": "0.7.3", "torch_npu": "2.5.1"},
-    # An early PyTorch and an early MindSpore.
-    "py37-torch1110-cann63rc1-llama13b": {
-        "python": "3.7.17",
-        "toolkit": "6.3.RC1.alpha003",
-        "torch": "1.11.0",
-        "nnal": "",
-        "torch_npu": "1.11.0",
-        "deepspeed": "0.6.0",
-        "deepspeed_plugin": "0.6.0",
-        "apex": "0.1+ascend",
-        "transformers": "4.28.1",
-    },
-    "py37-mindspore200-cann63rc1": {"python": "3.7.17", "mindspore": "2.0.0", "torch": ""},
-    "py39-mindspore271-cann83rc1": {"mindspore": "2.7.1", "torch": "", "torch_npu": ""},
-    # ms-swift.
-    "py310-torch210-cann8rc3-swift261": {"python": "3.10.14", "swift": "2.6.1", "torch": "2.1.0"},
-    "py311-torch210-cann8rc3-swift261": {"python": "3.11.2", "swift": "2.6.1"},
-    # LLaMA-Factory with a compose file.
-    "py310-torch210-cann80rc1-llamafactory082": {
-        "python": "3.10.14",
-        "toolkit": "8.0.RC1",
-        "torch": "2.1.0",
-        "deepspeed": "0.13.2",
-        "torch_npu": "2.1.0.post3",
-        "llamafactory": "0.8.2",
-    },
-    # MindSpeed-LLM.
-    "py310-torch271-cann900-mindspeed2600": {
-        "toolkit": "9.0.0",
-        "nnal": "9.0.0",
-        "apex": "0.1+ascend",
-        "mindspeed_llm": "26.0.0",
-    },
-    # What is current, for both kinds of chip.
-    "py311-torch271-cann910-910b": {"torch": "2.7.1", "kernels": "9.1.0 (910b)"},
-    "py311-torch271-cann910-a3": {"torch": "2.7.1", "kernels": "9.1.0 (a3)"},
-    "py311-torch290-cann910-910b": {"torch": "2.9.0", "kernels": "9.1.0 (910b)"},
-    "py311-torch290-cann910-a3": {"torch": "2.9.0", "kernels": "9.1.0 (a3)"},
-}
 
 
 def locked(target: Target) -> dict[str, LockedWheel]:
@@ -106,41 +46,6 @@ def checks(folder: Path) -> list[str]:
 def target(request: pytest.FixtureRequest) -> Target:
     """Every target: what is tested here depends on its line in the matrix."""
     return TARGETS[request.param]
-
-
-@pytest.mark.parametrize("name", WANTED)
-def test_a_target_that_was_asked_for_is_there(name: str) -> None:
-    found = TARGETS[name].components
-    assert {key: found.get(key, "") for key in WANTED[name]} == WANTED[name]
-
-
-def test_torch_210_is_not_torch_21() -> None:
-    found = select(PROJECT.matrix(), ["*"], ["torch=2.10"])
-    assert {target.torch for target in found} == {"2.10.0"}
-
-
-@pytest.mark.parametrize("name", TARGETS)
-def test_an_id_names_the_versions_of_its_target(name: str) -> None:
-    target = TARGETS[name]
-    shown = {
-        "py": target.python.minor.replace(".", ""),
-        "torch": target.torch.replace(".", ""),
-        "cann": target.cann.version.lower().replace(".", ""),
-    }
-    for word in name.split("-")[:3]:
-        if found := re.fullmatch(r"(py|torch|cann)(\d\w*)", word):
-            kind, digits = found.groups()
-            # Older ids write 8.0.RC2 as 8rc2, and leave out the alpha of 6.3.RC1.alpha003.
-            spellings = {shown[kind], shown[kind].replace("80", "8", 1)}
-            assert any(each.startswith(digits) for each in spellings), (name, word)
-
-
-def test_an_id_tells_ports_of_torch_apart() -> None:
-    pairs = {each.id: (each.torch, each.cann.version) for each in TARGETS.values()}
-    for name, pair in pairs.items():
-        if re.fullmatch(r"py\d+-torch\d+-cann\w+", name):
-            same = [each for each in pairs if each.split("-")[1:] == name.split("-")[1:]]
-            assert {pairs[each] for each in same} == {pair}
 
 
 def test_every_stack_of_the_file_is_used() -> None:

@@ -7,8 +7,6 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from cannery.common.model import Target
 from cannery.image.content_key import (
     CONTEXT_LIST,
@@ -18,7 +16,7 @@ from cannery.image.content_key import (
 )
 from cannery.image.plan import SIMULATED_ARGUMENT
 from cannery.matrix.project import Project
-from tests.policy.dockerfile import CHOSEN, Dockerfile, assignments, parse
+from tests.policy.dockerfile import CHOSEN, Dockerfile, assignments
 
 DOWNLOADERS = re.compile(
     r"\b(curl|wget|git|aria2c|pip3?|uv|conda|mamba|npm|gem|cargo|go|scp|rsync|docker)\b"
@@ -42,26 +40,6 @@ def unchecked_downloads(dockerfile: Dockerfile) -> list[str]:
         if not CHECKED_DOWNLOAD.match(step) and not LOCAL_FILE.match(step)
         if not re.match(r"python3 (-m venv|-c) ", step)
     ]
-
-
-@pytest.mark.parametrize(
-    ("step", "refused"),
-    [
-        ("curl -O x", True),
-        ("X=1 /usr/bin/wget x", True),
-        ("/opt/build/bin/pip install torch", True),
-        ("pip install --requirement x", True),
-        ("install-wheels --requirement x", True),
-        ("install-wheels torch", True),
-        ("install-wheels --lock x", False),
-        ("install-uv x", False),
-        ("python3 -m pip install torch", True),
-        ("python3 -m venv /opt", False),
-        ("true && git clone x", True),
-    ],
-)
-def test_the_rule_against_unchecked_downloads_can_tell(step: str, refused: bool) -> None:
-    assert bool(unchecked_downloads(parse(f"FROM x AS y\nRUN set -e; {step}\n"))) is refused
 
 
 def test_every_download_is_compared_with_a_hash(dockerfile: Dockerfile) -> None:
@@ -167,7 +145,7 @@ def test_vendor_files_are_mounted_checked_and_in_no_layer(
             assert each.word not in ("COPY", "ADD") or file.name not in each.rest
         if component in ("toolkit", "kernels", "nnal"):
             # The program compares it before it runs the file.
-            argv = f'install-cann {component} {where} --sha256 "${{{name}}}" '
+            argv = f'install-cann {component} {where} "${{{name}}}" '
         elif component == "python" or where.endswith(".tar.gz"):
             argv = f'unpack-archive {where} "${{{name}}}" '
         else:
@@ -176,8 +154,14 @@ def test_vendor_files_are_mounted_checked_and_in_no_layer(
         assert not [step for step in run.steps[1:] if where in step]
 
 
-TOOLS = ("--from=native-python /python /python",)
-"""Programs of the building machine, from the stages that make them."""
+INNER = {
+    "sealer": ("--from=files /files/leave-out /opt/build/",),
+    "build-python": (
+        "--from=native-python /python /python",
+        "--from=files /files/leave-out /files/compile /opt/build/",
+    ),
+}
+"""Stage to what it takes from others."""
 
 
 def test_only_project_files_are_copied(
@@ -190,8 +174,8 @@ def test_only_project_files_are_copied(
         words = [word for word in each.rest.split() if not word.startswith("--")]
         if "--from=cannery " in each.rest:
             assert all(word in shared for word in words[:-1]), each
-        elif each.stage == "build-python":
-            assert each.rest in TOOLS
+        elif each.stage in INNER:
+            assert each.rest in INNER[each.stage]
         elif "--from=" in each.rest:
             assert each.rest.endswith(" /layer/ /"), each
         else:

@@ -3,17 +3,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from cannery.matrix.project import VERIFIED, Project
 from cannery.publish.catalog import MARKERS, gather, inserted, table
 from cannery.verify.image_checks import checks_digest, folder_of_checks
 from cannery.verify.results import path_of, read_verified, state_keys
-from tests.policy.test_policy_sources import LONGEST_FILE, ROOT, SPDX, read, sources
-
-FILES = [each for each in sources(".j2", ".css", ".js") if each.startswith("site/")]
+from tests.policy.test_policy_sources import ROOT
 
 
 def test_the_table_is_in_sync(project: Project) -> None:
@@ -39,14 +33,3 @@ def test_the_version_of_the_checks_was_considered(project: Project) -> None:
         f"into its second line: {checks_digest(project)}"
     )
     assert digest == checks_digest(project), changed
-
-
-def test_the_files_of_the_page_were_found() -> None:
-    assert {Path(name).suffix for name in FILES} == {".j2", ".css", ".js"}
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_file_of_the_page_is_short_and_says_its_licence(name: str) -> None:
-    lines = read(name).splitlines()
-    assert len(lines) <= LONGEST_FILE
-    assert SPDX in lines[0]

@@ -96,3 +96,11 @@ def test_the_chinese_page_has_the_structure_of_the_english_one(page: Path) -> No
     ours, english = structure(_text(page)), structure(_text(CHINESE[page]))
     for what, found in english.items():
         assert ours[what] == found, what
+
+
+def test_the_tests_that_the_table_of_trust_names_are_there() -> None:
+    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("|") and "::" in line]
+    assert len(rows) == 12
+    for file, test in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text):
+        assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), (file, test)

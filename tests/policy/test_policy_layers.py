@@ -28,7 +28,7 @@ def stage(folder: Path, name: str) -> str:
     lines = [line for line in found[1].splitlines() if line and not line.startswith("#")]
     parents = re.findall(rf"^FROM (\S+) AS {name}$", text, re.MULTILINE)
     sources = re.findall(r"from=([\w-]+)", found[1]) + parents
-    common = ("build", "build-python", "files")
+    common = ("build", "sealer", "build-python", "files")
     inner = [
         stage(folder, each) for each in sources if f" AS {each}\n" in text and each not in common
     ]

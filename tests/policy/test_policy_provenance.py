@@ -87,10 +87,6 @@ def test_each_wheel_and_each_vendor_file_is_a_dependency(
     assert pinned[0]["digest"]["sha256"] == identity.partition("sha256:")[2]
 
 
-def test_every_vendor_file_has_a_version(inventory: Inventory) -> None:
-    assert {each.name for each in inventory.vendor if not each.version} == set()
-
-
 def test_every_layer_with_debian_packages_has_a_list_of_its_own(
     project: Project, folder: Path
 ) -> None:

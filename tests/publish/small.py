@@ -17,7 +17,6 @@ from cannery.publish.attestations import (
     attestation_manifest,
     encoded,
     index_entry,
-    statement,
     subject_name,
 )
 from cannery.registry.oci import CONFIG, INDEX, MANIFEST, digest_of
@@ -94,10 +93,9 @@ def put_index(
 ) -> str:
     """Push an index of ``image`` and the predicates ``said`` of it, by type; its digest."""
     name = subject_name(place.name, tag, "linux/arm64")
-    statements = [statement(name, image["digest"], kind, each) for kind, each in said.items()]
     entries: Sequence[Mapping[str, Any]] = [image]
-    if statements:
-        manifest, blobs = attestation_manifest(image["digest"], statements)
+    if said:
+        manifest, blobs = attestation_manifest(name, image["digest"], said)
         for blob in blobs:
             place.put_blob(blob.content)
         place.put_manifest(json.loads(manifest.content), MANIFEST)

@@ -11,7 +11,6 @@ from pathlib import Path
 import docker
 import pytest
 
-from cannery.common.errors import EngineError
 from cannery.common.model import Target
 from cannery.common.references import image_name
 from cannery.engine import client as engine
@@ -112,15 +111,3 @@ def test_no_container_is_left(inventory: Inventory) -> None:
         time.sleep(0.2)
         left &= not_started()
     assert not left
-
-
-def test_an_image_of_something_else_is_refused(target: Target) -> None:
-    second = PROJECT.matrix().targets["py39-torch210-cann8rc2"]
-    other = image_name(second.id, simulate=True)
-    with pytest.raises(EngineError, match=f"an image of {second.id}, not of {MAIN}"):
-        image_inventory(other, target.platform, target)
-
-
-def test_an_image_that_is_not_there_is_told(target: Target) -> None:
-    with pytest.raises(EngineError, match="No such image"):
-        image_inventory("cannery:none", target.platform, target)

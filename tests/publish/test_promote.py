@@ -45,7 +45,7 @@ def promotion(
     return Promotion(
         source=source,
         destination=destination,
-        wanted=Reference(registry=source.host, repository=source.name, tag=name, digest=digest),
+        image=Reference(registry=source.host, repository=source.name, tag=name, digest=digest),
         place=Reference(registry=destination.host, repository=destination.name, tag=tag),
         publishing=POLICY,
         allow=allow,

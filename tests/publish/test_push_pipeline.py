@@ -178,15 +178,6 @@ def test_an_image_that_does_not_work_out_of_the_registry(place: Place) -> None:
     assert len(place.gone) == 1
 
 
-def test_a_fault_leaves_neither_tag_nor_record(place: Place, line: Between) -> None:
-    line.faults.append(Fault("^PUT .*/manifests/latest", status=500))
-    with pytest.raises(CanneryError):
-        place.push(BOTH)
-    line.faults.clear()
-    assert place.tags() == {}
-    assert not place.releases.exists()
-
-
 def test_a_refusal_asks_nothing_of_the_network(place: Place, line: Between) -> None:
     place.world.run(["full"], force=True, test=False)
     line.seen.clear()

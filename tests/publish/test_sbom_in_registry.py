@@ -119,16 +119,6 @@ def test_buildx_shows_the_bill_and_the_provenance(published: Published) -> None:
     assert inspected(published.reference, "{{json .Provenance}}") == {"SLSA": published.predicate}
 
 
-def test_buildx_takes_the_image_for_an_image_of_one_platform(published: Published) -> None:
-    image = inspected(published.reference, "{{json .Image}}")
-    assert (image["os"], image["architecture"]) == ("linux", "arm64")
-
-
-def test_an_image_without_statements_has_none(place: Place) -> None:
-    digest = put_index(place, put_image(place, "bare"), {}, "bare")
-    assert not inspected(f"{place.name}@{digest}", "{{json .SBOM}}")
-
-
 def commands() -> list[str]:
     """The commands of the document, each as it would be pasted."""
     blocks = re.findall(r"(?:^    .*\n)+", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)

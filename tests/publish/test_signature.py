@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import EngineError, UsageError
+from cannery.common.errors import EngineError
 from cannery.publish.cosign import PASSWORD, connection, find_cosign, sign, verify
 from cannery.registry.client import Repository
 from tests.engine.engines import registry
@@ -60,16 +60,6 @@ def test_a_signature_is_of_one_digest_and_one_key(place: Place, pair: Pair, othe
     assert other.public in raised.value.problems[0].what
 
 
-def test_signing_twice_changes_nothing_that_was_valid(
-    place: Place, pair: Pair, other: Pair
-) -> None:
-    twice = image(place, "twice")
-    sign(twice, pair.private)
-    sign(twice, other.private)
-    verify(twice, pair.public)
-    verify(twice, other.public)
-
-
 def test_the_documented_command_checks_a_signature(place: Place, pair: Pair) -> None:
     [command] = [each for each in commands() if each.startswith("cosign verify")]
     command = command.replace("--key cosign.pub", f"--key {pair.public}")
@@ -92,19 +82,6 @@ def test_a_wrong_password_is_told(
     assert SECRET not in str(raised.value) and "wrong\n" not in str(raised.value)
     with pytest.raises(EngineError):
         verify(reference, pair.public)
-
-
-def test_no_password_is_asked_for(
-    place: Place, pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv(PASSWORD)
-    with pytest.raises(UsageError, match=PASSWORD):
-        sign(image(place, "no-password"), pair.private)
-
-
-def test_a_registry_that_is_not_there_is_told(pair: Pair) -> None:
-    with pytest.raises(EngineError, match="could not sign"):
-        sign(f"127.0.0.1:1/ascend@sha256:{'0' * 64}", pair.private)
 
 
 def test_a_company_s_certificate_and_login_are_used(

@@ -9,14 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import EngineError
 from cannery.engine import client as local
-from cannery.registry.client import Repository
 from cannery.registry.image_archive import Blobs, Packed
 from tests.engine.engines import Engine, engine
 from tests.unit.archives import layer
-
-from .goods import Push, image_push
 
 pytestmark = pytest.mark.engine
 
@@ -66,22 +62,3 @@ def test_two_stores_give_the_same_blobs(engines: list[Engine], tmp_path: Path) -
     assert one.config == two.config
     assert [each.blob for each in one.layers] == [each.blob for each in two.layers]
     assert one.layers
-
-
-def test_both_pull_what_was_published(
-    engines: list[Engine], repository: Repository, tmp_path: Path
-) -> None:
-    [pushed] = Push(repository, tmp_path / "releases")(image_push(tmp_path))
-    config = pushed.image_push.config
-    for each in engines:
-        with using(each.host):
-            digest = pushed.root.digest
-            image = local.pull_digest(str(repository), digest, "linux/arm64", repository.login)
-            assert image in (config, digest)
-            local.remove_name(f"{repository}@{digest}")
-            assert not local.image_id(f"{repository}@{digest}")
-
-
-def test_what_cannot_be_pulled_is_told(engines: list[Engine], repository: Repository) -> None:
-    with using(engines[1].host), pytest.raises(EngineError, match="cannot pull"):
-        local.pull_digest(str(repository), "sha256:" + "0" * 64, "linux/arm64", repository.login)

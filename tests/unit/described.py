@@ -21,12 +21,15 @@ def _program() -> dict[str, Any]:
 
 
 def described(files: Mapping[str, str]) -> dict[str, str]:
-    """Name to text of what is made of ``files``, which are those of images/ID."""
+    """Name to text of what is made of ``files``, which are those of images/ID.
+
+    The names of the files of the image are without their folder.
+    """
     record = json.loads(files["target.json"])
     made: dict[str, str] = _program()["described"](
         files["Dockerfile"], record, files["requirements.lock"]
     )
-    return made
+    return {name.removeprefix("image/"): text for name, text in made.items()}
 
 
 def described_folder(folder: Path) -> dict[str, str]:

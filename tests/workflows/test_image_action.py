@@ -74,39 +74,10 @@ def test_the_report_cannot_leave_its_block_in_the_summary(machine: Machine) -> N
     assert "    <h1>fine</h1>" in lines
 
 
-def test_the_action_with_nothing_but_an_image(machine: Machine) -> None:
-    _, given = parse(_words(_action(machine, NOTHING).commands[0]))
-    assert {*given} == {"image", "junit", "json"}
-
-
 def test_the_action_fails_if_the_image_does(machine: Machine) -> None:
     done = _action(machine, NOTHING, '#!/bin/sh\necho bad image; [ "$1" = chown ] || exit 8\n')
     assert done.code == 8
     assert "bad image" in done.summary
-
-
-TESTER = """#!/usr/bin/env python3
-import sys
-if sys.argv[1] != "chown":
-    image = sys.argv[sys.argv.index("--image") + 1]
-    for name in ("junit", "json"):
-        with open(sys.argv[sys.argv.index(f"--{name}") + 1], "w") as stream:
-            stream.write(image)
-"""
-"""Writes the name of the image into each report."""
-
-
-def test_two_uses_of_the_action_in_one_job_have_files_of_their_own(machine: Machine) -> None:
-    outputs = {}
-    for image in ("first:1", "second:1"):
-        done = _action(machine, {**NOTHING, "IMAGE": image}, TESTER)
-        assert done.code == 0, done.said
-        outputs[image] = dict(line.split("=") for line in done.output.splitlines())
-    for image, paths in outputs.items():
-        assert {*paths} == {*ACTION["outputs"]}
-        texts = {name: Path(path).read_text(encoding="utf-8") for name, path in paths.items()}
-        assert texts == dict.fromkeys(paths, image)
-    assert outputs["first:1"]["junit"] != outputs["second:1"]["junit"]
 
 
 def test_every_input_of_the_action_reaches_its_script() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import shlex
 import subprocess
 import sys
@@ -110,25 +109,6 @@ def test_a_wheel_is_installed_by_its_hash_only(machine: Machine, owner: str) -> 
     assert (target / "ascend_sim-1.dist-info").is_dir()
 
 
-def test_without_a_wheel_the_action_builds_that_of_its_own_commit(machine: Machine) -> None:
-    place, digest = _wheel(machine.folder / "made")
-    cannery = machine.folder / "cannery"
-    cannery.mkdir()
-    (cannery / "setup.sh").write_text(
-        f'echo "$@" >{machine.folder}/asked\nwhile [ $# -gt 1 ]; do shift; done\ncp {place} "$1"\n',
-        encoding="utf-8",
-    )
-    done = machine.run(_step(0), {"WHEEL": "", "SHA256": "", "CANNERY": str(cannery)})
-    assert done.code == 0, done.said
-    asked = (machine.folder / "asked").read_text(encoding="utf-8").split()
-    start = ["--venv", "env", "PYTHONPATH=packages/ascend-sim", "python", "-m", "tools.wheel"]
-    assert asked[:-2] == [*start, "--machine", platform.machine()]
-    assert asked[-2] == "--out"
-    install = next(call for call in done.commands if "install" in call)
-    [line] = Path(install[-1]).read_text(encoding="utf-8").splitlines()
-    assert line.endswith(f" --hash=sha256:{digest}")
-
-
 def test_the_action_runs_the_command(machine: Machine) -> None:
     values = {"CARDS": "2", "CHIP": "a3", "CANN": "9.1.0", "DRIVER": "26.1.0", "MEMORY": "32G"}
     done = machine.run(_step(2), {**values, "RUN": COMMAND})
@@ -138,11 +118,6 @@ def test_the_action_runs_the_command(machine: Machine) -> None:
     assert (chosen["cards"], chosen["chip"], chosen["release"]["version"]) == (2, "a3", "9.1.0")
     assert (chosen["driver"], chosen["memory_mb"]) == ("26.1.0", 32 << 10)
     assert request["program"] == ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", COMMAND]
-
-
-def test_the_action_without_options(machine: Machine) -> None:
-    done = machine.run(_step(2), {**EMPTY, "RUN": "true"})
-    assert understood(done.commands[0])["machine"]["cards"] == 8
 
 
 @pytest.mark.parametrize("torch_npu", ["", "2.9.0.post2"])

@@ -8,11 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from tests.workflow_jobs import page
 from tests.workflow_jobs.scenarios import GITLAB as GITLAB_FILE
-from tests.workflow_jobs.scenarios import SCENARIOS, Scenario
+from tests.workflow_jobs.scenarios import SCENARIOS
 from tests.workflows.steps import GITLAB, MAIN, ROOT, WORKFLOWS
 
 KEYS = {"stages", "workflow", "default"}
@@ -30,32 +27,6 @@ def test_every_job_is_in_a_scenario() -> None:
         if result == "success"
     }
     assert found == EVERY
-
-
-def test_recorded_results_are_the_expected_ones() -> None:
-    expected = {each.name: each.results for each in SCENARIOS}
-    assert {name: each["jobs"] for name, each in page.read().items()}.items() <= expected.items()
-
-
-@pytest.mark.parametrize("each", SCENARIOS, ids=lambda each: each.name)
-def test_steps_that_ran_are_those_of_the_workflow(each: Scenario) -> None:
-    for job, steps in page.read().get(each.name, {"steps": {}})["steps"].items():
-        written = WORKFLOWS[each.workflow]["jobs"][job]["steps"]
-        assert {*steps} <= {
-            step.get("name", step.get("uses", "").split("@")[0]) for step in written
-        }, job
-
-
-def test_the_page_is_up_to_date() -> None:
-    assert page.PAGE.read_text(encoding="utf-8") == page.text()
-
-
-@pytest.mark.parametrize("variable", ["CANNERY_NPU", "CANNERY_SCAN", "CANNERY_NIGHTLY"])
-def test_a_schedule_with_a_job_of_its_own_starts_no_other(variable: str) -> None:
-    for job in ("check", "suite", "plan", "build"):
-        first = GITLAB[job]["rules"][0]
-        assert f"${variable}" in first["if"].split(" || ")
-        assert first["when"] == "never"
 
 
 def test_only_the_folder_of_the_tests_makes_a_command_simulated(tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ def _system(facts: ImageFacts, config: ImageConfig) -> Iterator[Result]:
         )
     else:
         yield passed("driver/baked-in", "The image has no files of a host's driver.")
-    if facts.pythons and not {"torch-npu", "mindspore"} & facts.versions.keys():
-        path, packages = next(iter(facts.pythons.items()))
+    if facts.other_pythons and not {"torch-npu", "mindspore"} & facts.versions.keys():
+        path, packages = next(iter(facts.other_pythons.items()))
         yield broken(
             "environment/python",
             f"python3 is {facts.interpreter}, and {' and '.join(packages)} belong to {path}.",

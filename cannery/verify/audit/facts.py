@@ -6,11 +6,21 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 
 from cannery.common.cann_version import CannVersion
 from cannery.common.model import MACHINE_OF, Layout
@@ -205,14 +215,8 @@ _LARGEST = 64 << 20
 _WITH_LINES = ("constraints", "said")
 """The facts that may have several lines."""
 
-_RECORD = {"wheels": dict, "environment": dict, "components": dict, "held": list}
-"""The parts of an image's own record that are read, and their types."""
 
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Attempt:
+class Attempt(BaseModel):
     """The end of a program of the image; ``code`` is -1 if it did not end."""
 
     code: int
@@ -226,46 +230,96 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True)
 class User:
-    """A line of /etc/passwd; in a profile, -1 and "" stand for any."""
+    """A line of /etc/passwd."""
 
     name: str
     uid: int
     gid: int
-    folder: str
+    folder: Annotated[str, Field(alias="home")]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImageFacts:
-    """The contents of an image. Unknown facts are empty, and ``failed`` has the reasons.
+class Record(BaseModel):
+    """The parts of an image's own record that are compared; the rest is kept."""
 
-    ``versions`` maps normalized names of Python packages to versions, and ``twice`` those that
-    are installed more than once to all versions. ``pythons`` maps other interpreters to the
-    frameworks that only they have. ``triton`` counts the files that triton and triton-ascend both
-    bring, by whose they are. ``by_shell`` says that the image has no Python.
+    model_config = ConfigDict(extra="allow")
+    wheels: dict[str, Any] = {}
+    environment: dict[str, Any] = {}
+    components: dict[str, Any] = {}
+    held: list[Any] = []
+
+
+class ImageFacts(BaseModel):
+    """The facts of the probe. A malformed one is empty, and costs no other; ``failed`` says why.
+
+    ``distributions`` maps normalized names of Python packages to versions and folders, the first
+    on sys.path first. ``other_pythons`` maps interpreters to the frameworks that only they have.
+    ``triton`` counts the files that triton and triton-ascend both bring, by whose they are.
+    ``by_shell`` says that the image has no Python.
     """
 
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+    failed: dict[str, str] = {}
     machine: str = ""
     libc: str = ""
-    os: Mapping[str, str] = field(default_factory=dict)
-    python: str = ""
-    interpreter: str = ""
-    pythons: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    os: dict[str, str] = {}
+    python3: dict[str, str] = Field(default={}, alias="python")
+    other_pythons: dict[str, tuple[str, ...]] = {}
     users: tuple[User, ...] = ()
-    programs: Mapping[str, str] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
-    shell_files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    folders: Mapping[str, str] = field(default_factory=dict)
-    twice: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    programs: dict[str, str] = {}
+    environment: dict[str, str] = {}
+    shell_files: dict[str, tuple[str, ...]] = {}
+    distributions: dict[str, tuple[tuple[str, str], ...]] = {}
     torch_file: str = ""
-    cann: Cann | None = None
+    cann: Cann | None = Field(default=None, alias="ascend")
     driver: tuple[str, ...] = ()
-    triton: Mapping[str, int] = field(default_factory=dict)
-    cann_programs: Mapping[str, Attempt] = field(default_factory=dict)
-    own_record: Mapping[str, Any] = field(default_factory=dict)
+    triton: dict[str, int] = {}
+    cann_programs: dict[str, Attempt] = {}
+    own_record: dict[str, Any] = {}
     constraints: str = ""
-    failed: Mapping[str, str] = field(default_factory=dict)
     by_shell: bool = False
+
+    @field_validator("cann", mode="plain")
+    @classmethod
+    def _cann(cls, probed: Any, info: ValidationInfo) -> Cann | None:
+        return cann_of(probed, info.data["environment"])
+
+    @field_validator("own_record")
+    @classmethod
+    def _record(cls, record: dict[str, Any]) -> dict[str, Any]:
+        Record.model_validate(record)
+        return record
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _or_empty(cls, value: Any, read: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        try:
+            return read(value)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            name = str(info.field_name)
+            reason = str(error.errors()[0]["msg"]) if isinstance(error, ValidationError) else error
+            info.data.get("failed", {})[name] = f"unreadable: {reason}"
+            return cls.model_fields[name].get_default(call_default_factory=True)
+
+    @property
+    def python(self) -> str:
+        return self.python3.get("version", "")
+
+    @property
+    def interpreter(self) -> str:
+        return self.python3.get("path", "")
+
+    @property
+    def versions(self) -> dict[str, str]:
+        return {name: places[0][0] for name, places in self.distributions.items() if places}
+
+    @property
+    def twice(self) -> dict[str, list[str]]:
+        """The packages that are installed more than once, with all versions."""
+        return {
+            name: [version for version, _ in places]
+            for name, places in self.distributions.items()
+            if places[1:]
+        }
 
 
 def parse_probe(output: str) -> ImageFacts:
@@ -283,7 +337,7 @@ def parse_probe(output: str) -> ImageFacts:
             raise ValueError(f"the facts of the probe cannot be read: {error}") from error
         if form != _FORM:
             raise ValueError(f"the facts have the unknown form {form!r}")
-        return _facts(facts)
+        return ImageFacts.model_validate(facts)
     if f"{_SHELL_MARK}end\t1" in lines:
         return _from_shell([line for line in lines if line.startswith(_SHELL_MARK)])
     words = [line.strip() for line in lines if line.strip()]
@@ -300,79 +354,6 @@ def _on_lines(value: Any, *, several: bool = False) -> Any:
             for name, part in value.items()
         }
     return [*map(_on_lines, value)] if isinstance(value, list) else value
-
-
-def _facts(facts: Mapping[str, Any]) -> ImageFacts:
-    """The facts of the probe, read one by one, so that a malformed one costs no other."""
-    failed = _texts(facts["failed"]) if isinstance(facts.get("failed"), dict) else {}
-
-    def read(name: str, reader: Callable[[Any], T], empty: Any) -> T:
-        try:
-            return reader(facts.get(name, empty))
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-            failed[name] = f"unreadable: {error}"
-            return reader(empty)
-
-    environment = read("environment", _texts, {})
-    dists = read("distributions", _distributions, {})
-    python = read("python", _texts, {})
-    return ImageFacts(
-        machine=read("machine", str, ""),
-        libc=read("libc", str, ""),
-        os=read("os", _texts, {}),
-        python=python.get("version", ""),
-        interpreter=python.get("path", ""),
-        pythons=read("other_pythons", _lists, {}),
-        users=read("users", _users, []),
-        programs=read("programs", _texts, {}),
-        environment=environment,
-        shell_files=read("shell_files", _lists, {}),
-        versions={name: places[0][0] for name, places in dists.items()},
-        folders={name: places[0][1] for name, places in dists.items()},
-        twice={n: tuple(v for v, _ in places) for n, places in dists.items() if len(places) > 1},
-        torch_file=read("torch_file", str, ""),
-        cann=read("ascend", lambda probed: cann_of(probed, environment), {}),
-        driver=read("driver", lambda paths: tuple(map(str, paths)), []),
-        triton=read("triton", lambda counts: {k: int(n) for k, n in counts.items()}, {}),
-        cann_programs=read("cann_programs", _attempts, {}),
-        own_record=read("own_record", _record, {}),
-        constraints=read("constraints", str, ""),
-        failed=failed,
-    )
-
-
-def _record(value: Any) -> dict[str, Any]:
-    record = dict(value)
-    for key, kind in _RECORD.items():
-        if not isinstance(record.get(key, kind()), kind):
-            raise TypeError(f"{key!r} is {record[key]!r}")
-    return record
-
-
-def _texts(value: Any) -> dict[str, str]:
-    return {str(name): str(text) for name, text in value.items()}
-
-
-def _lists(value: Any) -> dict[str, tuple[str, ...]]:
-    return {str(name): tuple(map(str, texts)) for name, texts in value.items()}
-
-
-def _distributions(value: Any) -> dict[str, list[list[str]]]:
-    return {str(n): [[str(v), str(f)] for v, f in places] for n, places in value.items() if places}
-
-
-def _users(value: Any) -> tuple[User, ...]:
-    return tuple(
-        User(name=row["name"], uid=int(row["uid"]), gid=int(row["gid"]), folder=row["home"])
-        for row in value
-    )
-
-
-def _attempts(value: Any) -> dict[str, Attempt]:
-    return {
-        str(name): Attempt(code=int(ended["code"]), said=str(ended["said"]))
-        for name, ended in value.items()
-    }
 
 
 def _home(path: str) -> str:
@@ -422,8 +403,9 @@ def _from_shell(lines: list[str]) -> ImageFacts:
         "shell_files": shells,
         "ascend": {"homes": homes, "infos": infos, "operators": operators},
         "driver": values("driver"),
+        "by_shell": True,
     }
-    return replace(_facts(probed), by_shell=True)
+    return ImageFacts.model_validate(probed)
 
 
 _COMPONENTS = {
@@ -485,5 +467,5 @@ def record_of(facts: ImageFacts, config: ImageConfig) -> dict[str, Any]:
         "machine": MACHINE_OF.get(config.architecture, config.architecture),
         "components": {name: version for name, version in components.items() if version},
         "operators": cann.operators[0] if cann.operators else "",
-        "site_packages": facts.folders.get("torch", ""),
+        "site_packages": facts.distributions.get("torch", (("", ""),))[0][1],
     }

@@ -31,16 +31,16 @@ MARKER_FILES = ("simulated/*", "*/SIMULATED", "*/*/SIMULATED", "*/*/*/SIMULATED"
 LIBRARY_FOLDERS = ("lib64", "*/*/lib64", "nnal/atb/*/atb/*/lib")
 TBE = "opp/built-in/op_impl/ai_core/tbe"
 OTHER_PYTHONS = (
-    *("/usr/bin/python3", "/usr/bin/python3.*[0-9]", "/usr/local/bin/python3"),
-    *("/usr/local/bin/python3.*[0-9]", "/usr/local/python3*/bin/python3"),
-    *("/opt/*conda*/bin/python3", "/opt/*conda*/envs/*/bin/python3"),
-    *("/root/*conda*/bin/python3", "/root/*conda*/envs/*/bin/python3"),
-    *("/home/*/*conda*/bin/python3", "/home/*/*conda*/envs/*/bin/python3"),
+    *("usr/bin/python3", "usr/bin/python3.*[0-9]", "usr/local/bin/python3"),
+    *("usr/local/bin/python3.*[0-9]", "usr/local/python3*/bin/python3"),
+    *("opt/*conda*/bin/python3", "opt/*conda*/envs/*/bin/python3"),
+    *("root/*conda*/bin/python3", "root/*conda*/envs/*/bin/python3"),
+    *("home/*/*conda*/bin/python3", "home/*/*conda*/envs/*/bin/python3"),
 )
 SHELL_FILES = (
-    *("/etc/profile", "/etc/profile.d/*.sh", "/etc/bash.bashrc", "/etc/bashrc"),
-    *("/root/.bashrc", "/root/.bash_profile", "/root/.profile"),
-    *("/home/*/.bashrc", "/home/*/.bash_profile", "/home/*/.profile"),
+    *("etc/profile", "etc/profile.d/*.sh", "etc/bash.bashrc", "etc/bashrc"),
+    *("root/.bashrc", "root/.bash_profile", "root/.profile"),
+    *("home/*/.bashrc", "home/*/.bash_profile", "home/*/.profile"),
 )
 PROGRAMS = ("bash", "sh", "python3", "sshd", "ssh", "npu-smi", "hccn_tool", "atc", "git", "sleep")
 MENTION = re.compile(r"set_env\.sh|\bASCEND_\w+=|/usr/local/Ascend|conda activate")
@@ -57,11 +57,11 @@ def read(path, limit=SMALL):
 
 def below(roots, patterns):
     """The existing paths of ``patterns`` below ``roots``, each of which may be a pattern."""
-    found = []
+    paths = []
     for root in roots:
         for pattern in patterns:
-            found += sorted(glob.glob(os.path.join(root, pattern)))
-    return list(dict.fromkeys(found))
+            paths += sorted(glob.glob(os.path.join(root, pattern)))
+    return list(dict.fromkeys(paths))
 
 
 def pairs(text):
@@ -92,59 +92,43 @@ def which(name):
 
 
 def shell_files():
-    found = {}
-    for path in below(("/",), [each.lstrip("/") for each in SHELL_FILES]):
+    files = {}
+    for path in below(("/",), SHELL_FILES):
         lines = [line.strip() for line in read(path).splitlines()]
-        own = [line for line in lines if not line.startswith("#") and MENTION.search(line)]
-        if own:
-            found[path] = own[:20]
-    return found
+        lines = [line for line in lines if not line.startswith("#") and MENTION.search(line)]
+        if lines:
+            files[path] = lines[:20]
+    return files
 
 
 def distributions():
-    try:
-        from importlib.metadata import distributions as installed
-    except ImportError:
-        try:
-            from importlib_metadata import distributions as installed
-        except ImportError:
-            return old_distributions()
-    found = {}
-    for each in installed():
-        try:
-            add(found, each.metadata["Name"], each.version, str(each.locate_file("")))
-        except Exception:  # a folder without METADATA
-            continue
-    return found
-
-
-def old_distributions():
-    import pkg_resources
-
-    found = {}
-    for each in pkg_resources.working_set:
-        add(found, each.project_name, each.version, each.location)
-    return found
-
-
-def add(found, name, version, folder):
-    if name and version:
-        own = found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), [])
-        if [version, folder] not in own:
-            own.append([version, folder])
+    """Name to [version, folder] of the Python packages, the first on sys.path first."""
+    installed = {}
+    for folder in dict.fromkeys(sys.path):
+        patterns = ("*.dist-info/METADATA", "*.egg-info/PKG-INFO", "*.egg-info")
+        for path in below((folder,), patterns):
+            head = read(path).split("\n\n")[0]
+            name, version = (
+                re.search(r"(?m)^%s:[ \t]*(\S+)" % key, head) for key in ("Name", "Version")
+            )
+            if name and version:
+                versions = installed.setdefault(re.sub(r"[-_.]+", "-", name.group(1)).lower(), [])
+                if [version.group(1), folder] not in versions:
+                    versions.append([version.group(1), folder])
+    return installed
 
 
 def other_pythons():
     """The other interpreters that have a torch_npu or a MindSpore."""
-    own, found = os.path.realpath(sys.executable), {}
-    for path in below(("/",), [each.lstrip("/") for each in OTHER_PYTHONS]):
+    pythons = {}
+    for path in below(("/",), OTHER_PYTHONS):
         real = os.path.realpath(path)
         prefix = os.path.dirname(os.path.dirname(real))
         patterns = ["lib/python3*/%s/%s-*.dist-info" % (d, n) for d in DISTS for n in NPU]
-        have = below((prefix,), patterns)
-        if have and real not in (own, *found) and prefix != sys.prefix:
-            found[real] = [os.path.basename(each)[: -len(".dist-info")] for each in have]
-    return found
+        packages = below((prefix,), patterns)
+        if packages and real != os.path.realpath(sys.executable) and prefix != sys.prefix:
+            pythons[real] = [os.path.basename(each)[: -len(".dist-info")] for each in packages]
+    return pythons
 
 
 def toolkit_homes():
@@ -175,36 +159,25 @@ def ascend():
 
 
 def stand_ins(homes):
-    """What says that CANN is a stand-in: files, and what libraries contain, which a copy keeps."""
+    """The signs that CANN is a stand-in: files, and the mark in libraries, which a copy keeps."""
     folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
     folders += below((*FIRST, *homes), LIBRARY_FOLDERS)
-    libraries = below([each for each in folders if each], MARKED)
-    found = below((*FIRST, *homes), (*MARKER_FILES, "SIMULATED"))
-    return found + [path for path in libraries if contains(path, MARK)]
-
-
-def contains(path, wanted):
-    try:
-        with open(path, "rb") as stream:
-            return wanted in stream.read()
-    except OSError:
-        return False
+    signs = below((*FIRST, *homes), (*MARKER_FILES, "SIMULATED"))
+    for path in below([folder for folder in folders if folder], MARKED):
+        try:
+            with open(path, "rb") as stream:
+                signs += [path] if MARK in stream.read() else []
+        except OSError:
+            continue
+    return signs
 
 
 def driver():
-    """What only a host should have: the driver's files, its tools, and its libraries."""
-    found = below(
-        ("/usr/local/Ascend/driver", "/usr/local/Ascend/firmware", "/usr/local/dcmi"), ("*",)
-    )
-    found += [p for p in ("/usr/local/bin/npu-smi", "/usr/local/sbin/npu-smi") if os.path.exists(p)]
+    """Files that only a host should have: the driver's, its tools, and its libraries."""
+    places = ("Ascend/driver/*", "Ascend/firmware/*", "dcmi/*", "bin/npu-smi", "sbin/npu-smi")
     folders = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib64", "/usr/lib/*-linux-gnu")
-    return found + below(folders, ("libascend_hal.so*", "libdrvdsmi_host.so*", "libdcmi.so*"))
-
-
-def digest(path):
-    with open(path, "rb") as stream:
-        raw = hashlib.sha256(stream.read()).digest()
-    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+    libraries = ("libascend_hal.so*", "libdrvdsmi_host.so*", "libdcmi.so*")
+    return below(("/usr/local",), places) + below(folders, libraries)
 
 
 def triton():
@@ -225,9 +198,10 @@ def triton():
     for path in sorted(first.keys() & second.keys())[:200]:
         full = os.path.join(folder, path)
         if first[path] != second[path] and os.path.isfile(full):
-            own = digest(full)
-            of = {first[path]: "triton", second[path]: "triton-ascend"}.get(own, "neither")
-            counts[of] += 1
+            with open(full, "rb") as stream:
+                digest = base64.urlsafe_b64encode(hashlib.sha256(stream.read()).digest())
+            owners = {first[path]: "triton", second[path]: "triton-ascend"}
+            counts[owners.get(digest.decode().rstrip("="), "neither")] += 1
     return counts
 
 
@@ -265,25 +239,25 @@ def attempt(argv, env):
 
 def cann_programs():
     """CANN's own Python packages and its compiler of models, where they are: do they start?"""
-    found = {}
+    ended = {}
     for home in list(toolkit_homes())[:1]:
         env = cann_environment(home)
         for name in ("te", "tbe", "hccl"):
             if below((home,), ("python/site-packages/" + name, TBE + "/" + name)):
-                found[name] = attempt([sys.executable, "-c", "import " + name], env)
-        if below((home,), ("bin/atc", "compiler/bin/atc")) or which("atc"):
-            path = (below((home,), ("bin/atc", "compiler/bin/atc")) or [which("atc")])[0]
-            found["atc"] = attempt([path, "--help"], env)
-    return found
+                ended[name] = attempt([sys.executable, "-c", "import " + name], env)
+        compiler = (below((home,), ("bin/atc", "compiler/bin/atc")) or [which("atc")])[0]
+        if compiler:
+            ended["atc"] = attempt([compiler, "--help"], env)
+    return ended
 
 
 def torch_file():
     """The version in the files of torch, which its metadata may belie."""
     for folder in sys.path:
         text = read(os.path.join(folder, "torch", "version.py"))
-        found = re.search(r"__version__\s*=\s*['\"]([^'\"]+)", text)
-        if found:
-            return found.group(1)
+        match = re.search(r"__version__\s*=\s*['\"]([^'\"]+)", text)
+        if match:
+            return match.group(1)
     return ""
 
 

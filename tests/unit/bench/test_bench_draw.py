@@ -65,13 +65,6 @@ def test_the_page_has_a_row_for_each_figure_in_a_fixed_order() -> None:
     ]
 
 
-def test_the_page_names_the_machine_and_the_longest_steps() -> None:
-    text = draw.page(results(COLD))
-    assert "A CPU, 2 cores, 24 GiB" in text
-    assert "| `[os] a/b` | 12.0 |" in text
-    assert "| `[1/2] RUN pip` | 200.0 |" in text
-
-
 def test_a_figure_is_printed_with_its_limit_beside_it() -> None:
     assert draw.line(COLD) == (
         "cold build: 62.0 s, against 310.0 s for baseline (ratio 0.200); limit 0.12: EXCEEDED"

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from bench.first_use import ci, commands, first_use, printed
-from bench.result import Figure
-from cannery.common.errors import EngineError, UsageError
+from cannery.common.errors import UsageError
 
 ROOT = Path(__file__).parents[3]
 
@@ -74,39 +72,3 @@ def test_what_a_new_user_and_ci_wait_for(tmp_path: Path, monkeypatch: pytest.Mon
         ("ci-again", 10, True),
     ]
     assert [e.detail for e in figures] == [{}, {"processor_minutes": 15}] * 2
-
-
-@pytest.fixture
-def in_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Iterator[Figure]]:
-    """Measures ``.ci/run`` with a given text; the logs of its failures are in ``tmp_path``."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("bench.first_use._cloned", lambda *_: tmp_path / "cannery")
-
-    def measured(text: str) -> Iterator[Figure]:
-        script(tmp_path, text)
-        return ci(ROOT, tmp_path)
-
-    return measured
-
-
-def test_a_failed_run_of_ci_is_measured_and_all_that_it_said_is_kept(
-    in_clone: Callable[[str], Iterator[Figure]],
-) -> None:
-    text = 'took() { echo "ci: $1 took 60 s"; }\necho the reason; seq 2000\ntook a\nexit 3\n'
-    measured = {}
-    with pytest.raises(EngineError, match="failed with code 3") as caught:
-        for figure in in_clone(text):
-            measured[figure.key] = figure.failed, figure.passed
-    assert measured == dict.fromkeys(
-        ("tests-first", "ci-first", "tests-again", "ci-again"), (1, False)
-    )
-    assert "the reason" not in str(caught.value)
-    log = Path(str(caught.value).split()[-1].rstrip("."))
-    assert log.read_text(encoding="utf-8").startswith("the reason\n1\n")
-
-
-def test_a_run_of_ci_that_ends_before_its_parts_is_no_figure(
-    in_clone: Callable[[str], Iterator[Figure]],
-) -> None:
-    with pytest.raises(EngineError, match="failed with code 3"):
-        next(in_clone('took() { echo "ci: $1 took 60 s"; }\ntook a\nexit 3\ntook b\n'))

@@ -47,12 +47,6 @@ def test_a_limit_is_on_the_ratio_on_the_value_or_on_that_of_a_usual_machine(
     assert figure().passed is passed
 
 
-def test_nothing_to_compare_with_is_neither_good_nor_bad() -> None:
-    assert figure(reference=None).ratio is None
-    assert figure(reference=None).passed is None
-    assert figure(reference=(0.0,)).passed is None
-
-
 def keep(old: dict[str, Any], *figures: Figure, date: str) -> dict[str, Any]:
     return merged(old, {"cpu": "a"}, figures, date=date, commit="abc")
 

@@ -20,7 +20,6 @@ from cannery.common.package_index import PackageIndex
 from cannery.matrix.project import Project
 
 GATEWAY = "10.208.0.1"
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def followed(*steps: tuple[int, float, bool]) -> float:

@@ -4,13 +4,21 @@
 from __future__ import annotations
 
 import io
+import os
+import pty
 import re
+import subprocess
 import sys
 from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from cannery.common import console
+from cannery.common.console import columns, fold, size_text
+from cannery.common.progress import Board, _table, shown
 
 RED, YELLOW, GREEN, END = "\x1b[31m", "\x1b[33m", "\x1b[32m", "\x1b[0m"
 
@@ -83,23 +91,6 @@ def test_what_has_which_colour(stderr: Use) -> None:
     assert f"\n{RED}t: 1 failed{END}\n  more\n" in text
 
 
-def test_a_quick_command_says_no_times(stderr: Use) -> None:
-    stream = stderr(io.StringIO())
-    console.say("first")
-    console.timed(False)
-    console.say("second")
-    assert re.fullmatch(r"\[ +[\d.]+ s\] first\nsecond\n", stream.getvalue())
-
-
-def test_who_redraws_the_screen_gets_the_same(stderr: Use) -> None:
-    stream = stderr(Terminal())
-    written: list[str] = []
-    with console.written_by(written.append):
-        console.say("in sync", "ok")
-    assert stream.getvalue() == ""
-    assert written[0].endswith(f"] {GREEN}in sync{END}\n")
-
-
 def test_what_others_say_controls_nothing(stderr: Use) -> None:
     said = stderr(Terminal())
     for tell in (console.say, console.error, lambda text: console.show_result(text, failed=True)):
@@ -109,3 +100,114 @@ def test_what_others_say_controls_nothing(stderr: Use) -> None:
         text = text.replace(colour, "")
     assert all(line.isprintable() for line in text.split("\n"))
     assert "\n::" not in text
+
+
+def test_cells_are_aligned_and_no_line_ends_in_spaces() -> None:
+    rows = [("name", "count", ""), ("a longer one", "7", "note")]
+    assert columns(rows, right={1}) == ["name          count", "a longer one      7  note"]
+    assert columns(rows) == ["name          count", "a longer one  7      note"]
+    assert columns([]) == []
+
+
+def test_a_long_line_goes_on_indented() -> None:
+    assert fold(["  1  a-name (one two three)"], 16) == ["  1  a-name (one", "      two three)"]
+    assert fold(["a-word-that-is-longer than it"], 8) == [
+        "a-word-that-is-longer",
+        "    than",
+        "    it",
+    ]
+
+
+def test_nothing_is_folded_without_a_width() -> None:
+    lines = ["  " + "word " * 100 + "end", "", "x"]
+    assert fold(lines, 0) == lines
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1_000, "1.0 kB"),
+        (123_456, "123 kB"),
+        (31_000_000, "31.0 MB"),
+        (999_999_999, "1000 MB"),
+        (3_141_592_653, "3.1 GB"),
+    ],
+)
+def test_sizes(size: int, text: str) -> None:
+    assert size_text(size) == text
+
+
+ROOT = Path(__file__).resolve().parents[3]
+
+PROGRAM = """
+import time
+from cannery.common import console
+from cannery.common.progress import Board, shown
+board = Board(["one", "two"])
+with shown(board):
+    board.tell("one", "building", "1/3 os 1/1 RUN [x]")
+    console.say("something else [y]")
+    time.sleep(0.5)
+    board.tell("one", "done", "ready", ended=True)
+    board.tell("two", "failed", "no", ended=True)
+"""
+
+
+def test_lines_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with shown(Board(["one", "two"])) as board:
+        board.tell("one", "building")
+        board.tell("one", "building", "1/3 os 1/1 RUN")
+        board.step("one", "os 1/1 RUN", 2.9)
+        board.step("one", "os 1/1 RUN", 3.0)
+        board.tell("two", "skipped", "two is up to date", ended=True)
+        board.tell("one", "done", "one is ready", ended=True)
+    said = [line.partition("] ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert said == [
+        "one: building",
+        "one: os 1/1 RUN took 3.0 s",
+        "two: skipped: two is up to date (1 of 2 targets)",
+        "one: done: one is ready (2 of 2 targets)",
+    ]
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_the_state_and_the_seconds_are_whole_on_a_narrow_terminal(columns: int) -> None:
+    long = "py310-torch210-cann8rc3-swift261-with-a-long-name"
+    board = Board([long, "two"])
+    board.tell(
+        "two", "building", "12/40 wheels-torch-deps 1/1 RUN install-wheels --no-index /tmp/x"
+    )
+    board.tell(long, "verifying", "x" * 70)
+    screen = Console(width=columns, file=StringIO(), force_terminal=True, color_system=None)
+    with screen.capture() as captured:
+        screen.print(_table(board, screen))
+    assert re.search("verifying +0 s", captured.get())
+    assert re.search("building +0 s", captured.get())
+
+
+def test_a_terminal_is_redrawn() -> None:
+    first, second = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT,
+        stderr=second,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "20"},
+    )
+    os.close(second)
+    said = b""
+    try:
+        while chunk := os.read(first, 4096):
+            said += chunk
+    except OSError:  # how Linux says that the other end has gone
+        pass
+    assert process.wait() == 0
+    os.close(first)
+    text = said.decode()
+    assert "something else [y]" in text
+    assert "1/3 os 1/1 RUN [x]" in text
+    assert "waiting" in text
+    assert "\x1b[1A" in text or "\x1b[2K" in text
+    last = text[text.rindex("mdone") :]
+    assert "done" in last and "two" in last and "failed" in last

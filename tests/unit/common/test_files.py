@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
-import errno
+import hashlib
+import io
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,11 +19,17 @@ from threading import Barrier
 
 import pytest
 
+from cannery.common import files
 from cannery.common.errors import FileError
 from cannery.common.files import (
     LEFTOVER,
+    Hashes,
+    extract,
+    is_gone,
     link_or_copy,
+    own_mark,
     put_files,
+    temporary_folder,
     write_files,
 )
 from tests.unit.matrices import CHECKOUT, tree
@@ -171,12 +180,6 @@ def test_the_file_behind_a_symbolic_link_is_linked(tmp_path: Path) -> None:
     assert put.samefile(tmp_path / "a")
 
 
-def test_files_cannot_be_put_where_a_file_is(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    with pytest.raises(FileError, match="cannot write"):
-        put_files({"b": tmp_path / "file"}, tmp_path / "file")
-
-
 def together(root: Path, work: Callable[[Path, int], None], rounds: int = 100) -> list[Path]:
     """Let four threads do ``work`` in a folder at the same moment, ``rounds`` times."""
     start = Barrier(4, timeout=30)
@@ -195,41 +198,6 @@ def together(root: Path, work: Callable[[Path, int], None], rounds: int = 100) -
             done.result()
     assert not failures, f"{len(failures)} of {4 * rounds}, the first: {failures[0]}"
     return [root / str(each) for each in range(rounds)]
-
-
-def test_many_write_into_a_folder_that_does_not_exist(tmp_path: Path) -> None:
-    def work(folder: Path, number: int) -> None:
-        write_files({folder / "sub" / "deep" / str(number): "text\n"})
-
-    expected = {f"sub/deep/{number}": b"text\n" for number in range(4)}
-    assert all(tree(folder) == expected for folder in together(tmp_path, work))
-
-
-def test_a_writer_that_fails_takes_no_folder_from_another(tmp_path: Path) -> None:
-    def work(folder: Path, number: int) -> None:
-        texts = {folder / "sub" / str(number): "text\n"}
-        if number % 2:
-            with pytest.raises(FileError, match="file name too long"):
-                write_files({**texts, folder / ("x" * 300): "text"})
-        else:
-            write_files(texts)
-
-    expected = {"sub/0": b"text\n", "sub/2": b"text\n"}
-    assert all(tree(folder) == expected for folder in together(tmp_path, work))
-
-
-def test_a_folder_that_another_makes_and_removes_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mkdir = Path.mkdir
-
-    def of_another(folder: Path, *_: object, **_more: object) -> None:
-        monkeypatch.setattr(Path, "mkdir", mkdir)
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(folder))
-
-    monkeypatch.setattr(Path, "mkdir", of_another)
-    write_files({tmp_path / "sub" / "a": "text\n"})
-    assert tree(tmp_path) == {"sub/a": b"text\n"}
 
 
 def test_one_removes_the_folder_into_which_another_writes(tmp_path: Path) -> None:
@@ -296,3 +264,176 @@ def test_a_file_that_changed_meanwhile_is_kept(tmp_path: Path) -> None:
         assert tree(tmp_path) == {"file": b"of somebody else"}
     write_files({path: "new"}, before={path: "of somebody else", other: None})
     assert tree(tmp_path) == {"file": b"new"}
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Which files were read whole."""
+    seen: list[str] = []
+    real = files.sha256_of
+
+    def note(path: Path) -> str:
+        seen.append(path.name)
+        return real(path)
+
+    monkeypatch.setattr(files, "sha256_of", note)
+    monkeypatch.setattr(files, "_LARGE", 4)
+    return seen
+
+
+def test_a_large_file_is_read_once(tmp_path: Path, read: list[str]) -> None:
+    file, kept = tmp_path / "large", tmp_path / "state" / "hashes.json"
+    file.write_bytes(b"large")
+    for _ in range(3):
+        known = Hashes(kept)
+        assert known.sha256(file) == hashlib.sha256(b"large").hexdigest()
+        known.keep()
+    assert read == ["large"]
+
+
+def test_other_content_of_the_same_size_and_date_is_read_again(
+    tmp_path: Path, read: list[str]
+) -> None:
+    file, kept = tmp_path / "large", tmp_path / "hashes.json"
+    file.write_bytes(b"large")
+    known = Hashes(kept)
+    known.sha256(file)
+    known.keep()
+    stat = file.stat()
+    file.write_bytes(b"other")
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert Hashes(kept).sha256(file) == hashlib.sha256(b"other").hexdigest()
+
+
+def test_small_files_are_not_kept(tmp_path: Path, read: list[str]) -> None:
+    (tmp_path / "small").write_bytes(b"x")
+    known = Hashes(tmp_path / "hashes.json")
+    known.sha256(tmp_path / "small")
+    known.keep()
+    assert not (tmp_path / "hashes.json").exists()
+
+
+@pytest.mark.parametrize("text", ["", "[", "[]", "{}", '{"/a": 1}', '{"/a": ["x"]}', "\xff"])
+def test_what_cannot_be_read_is_dropped(tmp_path: Path, read: list[str], text: str) -> None:
+    file, kept = tmp_path / "large", tmp_path / "hashes.json"
+    file.write_bytes(b"large")
+    kept.write_bytes(text.encode("latin-1"))
+    known = Hashes(kept)
+    assert known.sha256(file) == hashlib.sha256(b"large").hexdigest()
+    known.keep()
+    assert Hashes(kept).sha256(file) and read == ["large"]
+
+
+def test_a_place_that_cannot_be_written_does_no_harm(tmp_path: Path, read: list[str]) -> None:
+    (tmp_path / "large").write_bytes(b"large")
+    (tmp_path / "file").touch()
+    known = Hashes(tmp_path / "file" / "hashes.json")
+    assert known.sha256(tmp_path / "large")
+    known.keep()
+
+
+ROOT = Path(__file__).resolve().parents[3]
+PLACE = own_mark().rsplit(":", 2)[0]
+
+
+def test_a_process_that_has_ended_is_gone() -> None:
+    code = "from cannery.common.files import own_mark; print(own_mark())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert is_gone(done.stdout.strip())
+
+
+def test_a_container_with_the_machine_s_network_leaves_the_machine_s_processes_alone() -> None:
+    """It has the name of the machine, and cannot see whether they run."""
+    host, _, namespace = PLACE.rpartition("-")
+    assert host == socket.gethostname()
+    assert not is_gone(f"{host}-{int(namespace) + 1}:{os.getpid()}:1")
+
+
+@pytest.mark.parametrize("mark", ["", "1", "::", "x:1", f"{PLACE}:x:1", "other:1:1"])
+def test_what_is_not_known_is_left_alone(mark: str) -> None:
+    assert not is_gone(mark)
+
+
+def test_temporary_folders_of_killed_runs_are_removed(tmp_path: Path) -> None:
+    parent = tmp_path / "parent"
+    with temporary_folder(parent) as other:
+        (parent / f".making-{PLACE}:{os.getpid()}:1:x").mkdir()
+        (parent / "of-somebody-else").mkdir()
+        with temporary_folder(parent) as own:
+            assert {*parent.iterdir()} == {own, other, parent / "of-somebody-else"}
+    assert [*parent.iterdir()] == [parent / "of-somebody-else"]
+
+
+@pytest.fixture(params=["with the filter", "without the filter"])
+def filtered(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Python that has tarfile's filter for data, and one that has not."""
+    if request.param == "without the filter":
+        if sys.version_info >= (3, 12):
+            pytest.skip("every Python 3.12 and newer has the filter")
+        monkeypatch.delattr(tarfile, "data_filter", raising=False)
+    elif not hasattr(tarfile, "data_filter"):
+        pytest.skip("this Python has no filter")
+
+
+def archive_of(*members: tarfile.TarInfo) -> tarfile.TarFile:
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w") as archive:
+        for member in members:
+            archive.addfile(member, io.BytesIO(b"x" * member.size))
+    written.seek(0)
+    return tarfile.open(fileobj=written)
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+    made = tarfile.TarInfo(name)
+    made.type, made.linkname = kind, link
+    made.size = 3 if kind == tarfile.REGTYPE else 0
+    return made
+
+
+@pytest.mark.usefixtures("filtered")
+def test_files_folders_and_links_inside_are_extracted(tmp_path: Path) -> None:
+    members = (
+        member("a/b"),
+        member("c", tarfile.DIRTYPE),
+        member("c/soft", tarfile.SYMTYPE, "../a/b"),
+        member("c/hard", tarfile.LNKTYPE, "a/b"),
+    )
+    with archive_of(*members) as archive:
+        extract(archive, tmp_path / "tree")
+    assert (tmp_path / "tree" / "c" / "soft").read_bytes() == b"xxx"
+    assert (tmp_path / "tree" / "c" / "hard").read_bytes() == b"xxx"
+
+
+@pytest.mark.usefixtures("filtered")
+@pytest.mark.parametrize(
+    "bad",
+    [
+        member("../outside"),
+        member("soft", tarfile.SYMTYPE, "../outside"),
+        member("soft", tarfile.SYMTYPE, "/etc/passwd"),
+        member("hard", tarfile.LNKTYPE, "../outside"),
+        member("pipe", tarfile.FIFOTYPE),
+        member("device", tarfile.CHRTYPE),
+    ],
+    ids=lambda bad: f"{bad.name} {bad.linkname}",
+)
+def test_nothing_is_written_outside(bad: tarfile.TarInfo, tmp_path: Path) -> None:
+    (tmp_path / "outside").write_text("kept")
+    with archive_of(bad) as archive, pytest.raises(tarfile.TarError):
+        extract(archive, tmp_path / "tree")
+    assert (tmp_path / "outside").read_text() == "kept"
+    assert not any((tmp_path / "tree").glob("*"))
+
+
+@pytest.mark.usefixtures("filtered")
+def test_a_file_behind_a_link_is_not_written(tmp_path: Path) -> None:
+    """Each member is checked after those before it were extracted."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "way").symlink_to(tmp_path / "other")
+    with archive_of(member("way/file")) as archive, pytest.raises(tarfile.TarError):
+        extract(archive, tmp_path / "tree")
+    assert not any((tmp_path / "other").iterdir())

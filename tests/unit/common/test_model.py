@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import pytest
 
-from cannery.common.errors import closest
+from cannery.common.errors import closest, did_you_mean
 from cannery.common.model import CHIPS, chip_hint, chip_named
+from cannery.common.wheels import WheelPlatform, platforms
 
 NAMES = {
     "910b": ["A2", "Atlas A2", "910B", "910b3", "Ascend910B1", "ascend910b"],
@@ -50,3 +51,54 @@ def test_the_hint_is_the_same_chip_or_all() -> None:
 def test_a_version_is_like_one_of_its_series_only(name: str, near: str) -> None:
     known = ["6.3.RC1", "8.0.RC3", "8.5.0", "9.1.0", "910", "910b", "2.7.1", "debian-12"]
     assert closest(name, known) == near
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "said"),
+    [
+        ("pyhton", ["python", "torch"], "Did you mean 'python'?"),
+        ("xyz", ["stack", "stack", "base"], "Known: base, stack."),
+        ("xyz", [], ""),
+        ("PY39-MAIN", ["py39-main", "py38-main"], "Did you mean 'py39-main'?"),
+        ("A3", ["910b", "a3"], "Did you mean 'a3'?"),
+    ],
+)
+def test_a_hint(name: str, known: list[str], said: str) -> None:
+    assert did_you_mean(name, known) == said
+
+
+def test_a_hint_does_not_list_a_hundred_names() -> None:
+    said = did_you_mean("xyz", [f"name-{number}" for number in range(2000, 4000)])
+    assert said.startswith("Known: name-2000, name-2001, ")
+    assert said.endswith(", name-2019 and 1,980 more.")
+
+
+def platform(python: str = "3.9.2", abi: str = "cp39", machine: str = "aarch64") -> WheelPlatform:
+    return WheelPlatform(python=python, abi=abi, machine=machine, glibc="2.31")
+
+
+def test_platforms_are_those_of_an_older_glibc_newest_first() -> None:
+    found = platforms("aarch64", "2.19")
+    assert found == [
+        *("manylinux_2_19_aarch64", "manylinux_2_18_aarch64", "manylinux_2_17_aarch64"),
+        *("manylinux2014_aarch64", "linux_aarch64"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("best", "next_best"),
+    [
+        ("cp39-cp39-manylinux_2_31_aarch64", "cp39-cp39-manylinux_2_17_aarch64"),
+        ("cp39-cp39-linux_aarch64", "cp39-abi3-manylinux_2_31_aarch64"),
+        ("cp39-abi3-manylinux_2_17_aarch64", "cp38-abi3-manylinux_2_31_aarch64"),
+        ("cp36-abi3-manylinux_2_17_aarch64", "py3-none-manylinux_2_31_aarch64"),
+        ("py3-none-manylinux_2_17_aarch64", "py3-none-any"),
+    ],
+)
+def test_the_order_of_tags(best: str, next_best: str) -> None:
+    tags = [str(tag) for tag in platform().tags]
+    assert tags.index(best) < tags.index(next_best)
+
+
+def test_the_abi_of_python_3_7_has_an_m() -> None:
+    assert str(platform("3.7.16", "cp37m").tags[0]) == "cp37-cp37m-manylinux_2_31_aarch64"

@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from cannery.common import process
-from cannery.common.errors import EngineError
-from cannery.common.process import run, stream
+from cannery.common.errors import CanneryError, EngineError
+from cannery.common.process import (
+    Stopped,
+    allowed_env,
+    each_in_thread,
+    run,
+    run_within,
+    stream,
+    workers,
+)
+from cannery.publish import cosign
 
 # Starts a child that outlives it, writes down both, and waits.
 FAMILY = """
@@ -30,18 +39,13 @@ with open(sys.argv[1], "a") as file:
 
 def test_output_and_code() -> None:
     program = "import sys; print('out', flush=True); print('err', file=sys.stderr); sys.exit(3)"
-    assert run([sys.executable, "-c", program], capture=True) == (3, "out\nerr\n")
-
-
-def test_output_without_capture_is_not_on_stdout(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run([sys.executable, "-c", "print('hello')"]) == (0, "")
-    assert capfd.readouterr() == ("", "hello\n")
+    assert run([sys.executable, "-c", program]) == (3, "out\nerr\n")
 
 
 def test_where_it_runs_and_what_it_is_told(tmp_path: Path) -> None:
     program = "import os; print(os.getcwd(), os.environ['ADDED'], 'PATH' in os.environ)"
     argv = [sys.executable, "-c", program]
-    _, said = run(argv, cwd=tmp_path, capture=True, env={"ADDED": "1"})
+    _, said = run(argv, cwd=tmp_path, env={"ADDED": "1"})
     assert said == f"{tmp_path} 1 True\n"
 
 
@@ -50,25 +54,8 @@ def test_a_program_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[int] = []
     program = "import time; print('a', flush=True); time.sleep(0.4); print('b')"
     argv = [sys.executable, "-c", program]
-    assert run(argv, capture=True, waiting=lambda: waited.append(1)) == (0, "a\nb\n")
+    assert run(argv, waiting=lambda: waited.append(1)) == (0, "a\nb\n")
     assert len(waited) >= 2
-
-
-def test_nothing_waits_for_the_keyboard() -> None:
-    program = "import sys; print(repr(sys.stdin.read()))"
-    assert run([sys.executable, "-c", program], capture=True) == (0, "''\n")
-
-
-def test_output_that_is_no_text() -> None:
-    program = r"import sys; sys.stdout.buffer.write(b'\xff\n')"
-    assert run([sys.executable, "-c", program], capture=True) == (0, "\ufffd\n")
-
-
-def test_lines_are_handed_on_while_it_runs() -> None:
-    program = "import sys\nprint('one', flush=True)\nprint('two', file=sys.stderr)\nsys.exit(4)"
-    heard: list[str] = []
-    assert stream([sys.executable, "-c", program], heard.append) == 4
-    assert heard == ["one\n", "two\n"]
 
 
 def test_lines_that_come_in_pieces() -> None:
@@ -83,7 +70,7 @@ def test_a_program_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", str(tmp_path))
     said = "^no-such-program is not installed. 'bash setup.sh' installs it.$"
     with pytest.raises(EngineError, match=said):
-        run(["no-such-program"], capture=True)
+        run(["no-such-program"])
     with pytest.raises(EngineError, match=said):
         stream(["no-such-program", "-x"], print)
 
@@ -106,26 +93,6 @@ def wait_until_gone(pids: list[int]) -> list[int]:
     return pids
 
 
-def test_an_interrupt_stops_what_does_not_heed_it(tmp_path: Path) -> None:
-    """As a shell's background jobs, which ignore SIGINT."""
-    note = tmp_path / "pid"
-    deaf = "import os, signal, sys, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-    deaf += "open(sys.argv[1], 'w').write(str(os.getpid())); print('deaf', flush=True)\n"
-    deaf += "time.sleep(20)"
-    parent = "import subprocess as s, sys, time; s.Popen([sys.executable, '-c', *sys.argv[1:]])"
-    parent += "; time.sleep(20)"
-
-    def interrupt(_line: str) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        stream([sys.executable, "-c", parent, deaf, str(note)], interrupt)
-    left = wait_until_gone([int(note.read_text(encoding="utf-8"))])
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
-    assert not left
-
-
 @pytest.mark.parametrize("streaming", [False, True])
 def test_an_interrupt_stops_all_that_was_started(tmp_path: Path, *, streaming: bool) -> None:
     note = tmp_path / "pids"
@@ -145,7 +112,7 @@ def test_an_interrupt_stops_all_that_was_started(tmp_path: Path, *, streaming: b
         if streaming:
             stream(argv, lambda _: None)
         else:
-            run(argv, capture=True)
+            run(argv)
     thread.join()
     pids = [int(pid) for pid in note.read_text(encoding="utf-8").split()]
     assert len(pids) == 2
@@ -161,3 +128,133 @@ def test_a_listener_that_fails_stops_the_program(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no"):
         stream([sys.executable, "-c", FAMILY, str(note)], fail)
     assert wait_until_gone([int(pid) for pid in note.read_text(encoding="utf-8").split()]) == []
+
+
+def test_an_error_leaves_what_the_others_run() -> None:
+    ended: list[int] = []
+
+    def work(number: int) -> None:
+        if number == 1:
+            raise ValueError("broken")
+        ended.append(run(["sh", "-c", "sleep 0.5; exit 3"])[0])
+
+    with pytest.raises(ValueError, match="broken"):
+        each_in_thread(work, [0, 1])
+    assert ended == [3]
+
+
+def test_an_error_in_the_block_keeps_what_has_not_begun_from_it() -> None:
+    go_on = threading.Event()
+    done: list[int] = []
+
+    def work(number: int) -> None:
+        go_on.wait(10)
+        done.append(number)
+
+    with pytest.raises(ValueError, match="broken"), workers(1) as give:
+        made = [give(work, number) for number in range(3)]
+        while not made[0].running():
+            time.sleep(0.01)
+        threading.Timer(0.2, go_on.set).start()
+        raise ValueError("broken")
+    assert done == [0]
+
+
+def test_an_interrupt_stops_the_programs_of_all(tmp_path: Path) -> None:
+    """And what they said before is taken for nothing."""
+    note = tmp_path / "begun"
+    sleeps = "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(60)"
+    ended: list[int] = []
+    begun = time.monotonic()
+
+    def work(path: str) -> None:
+        with suppress(CanneryError):
+            ended.append(run([sys.executable, "-c", sleeps, path])[0])
+            return
+        ended.append(-1)
+
+    with pytest.raises(KeyboardInterrupt), workers(1) as give:
+        first = give(work, str(note))
+        give(work, "never")
+        while not note.exists():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+    assert time.monotonic() - begun < 30
+    assert ended == []
+    assert isinstance(first.exception(), Stopped)
+    assert not Path("never").exists()
+
+
+def test_an_interrupt_that_another_thread_has_taken_is_noticed() -> None:
+    begun = time.monotonic()
+
+    def work(number: int) -> None:
+        if number:
+            time.sleep(0.3)  # until the main thread waits
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        run(["sleep", "20"])
+
+    with pytest.raises(KeyboardInterrupt):
+        each_in_thread(work, [0, 1])
+    assert time.monotonic() - begun < 15
+
+
+EVERYWHERE = {"PATH": "/bin", "HOME": "/root", "LC_ALL": "C", "https_proxy": "p", "TMPDIR": "/t"}
+DOCKERS = {"DOCKER_HOST": "tcp://h:1", "AWS_PROFILE": "a", "ACTIONS_RUNTIME_TOKEN": "t"}
+INDEXES = {"UV_INDEX_OWN_PASSWORD": "p", "UV_CACHE_DIR": "/c", "PIP_INDEX_URL": "i"}
+LEAKS = dict.fromkeys(
+    (
+        *("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONOPTIMIZE"),
+        *("LD_PRELOAD", "SOURCE_DATE_EPOCH", "DOCKER_DEFAULT_PLATFORM", "DOCKER_CONTENT_TRUST"),
+        *("UV_CONSTRAINT", "UV_INDEX_STRATEGY", "UV_PRERELEASE", "PIP_CONSTRAINT", "PIP_PRE"),
+        *("GIT_DIR", "GIT_INDEX_FILE", "OPENSSL_CONF", "APT_CONFIG", "TRIVY_SEVERITY", "BASH_ENV"),
+    ),
+    "x",
+)
+
+
+@pytest.mark.parametrize(
+    ("program", "more"),
+    [
+        ("docker", DOCKERS),
+        ("pytest", DOCKERS),
+        ("uv", {k: v for k, v in INDEXES.items() if k[:2] == "UV"}),
+        ("pip", {"PIP_INDEX_URL": "i"}),
+        ("cosign", {"AWS_PROFILE": "a"}),
+        ("git", {}),
+        ("unknown", {}),
+    ],
+)
+def test_a_program_gets_what_is_stated_for_it(program: str, more: dict[str, str]) -> None:
+    found = allowed_env(program, {**EVERYWHERE, **DOCKERS, **INDEXES, **LEAKS})
+    assert found == {**EVERYWHERE, **more}
+
+
+@pytest.mark.parametrize("way", ["run", "run_within", "stream"])
+def test_no_other_variable_reaches_a_program(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    for name in LEAKS:
+        if name != "LD_PRELOAD":  # which this process would ask for, too
+            monkeypatch.setenv(name, "leaked")
+    argv = ["sh", "-c", "env"]
+    heard: list[str] = []
+    match way:
+        case "run":
+            heard.append(run(argv, env={"GIVEN": "1"})[1])
+        case "run_within":
+            heard.append(run_within(argv, 60)[1])
+        case _:
+            stream(argv, heard.append)
+    said = "".join(heard)
+    assert "leaked" not in said
+    assert "PATH=" in said
+    assert ("GIVEN=1" in said) is (way == "run")
+
+
+def test_the_key_that_a_variable_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "cosign"
+    program.write_text('#!/bin/sh\necho "-----BEGIN PUBLIC KEY $OWN_KEY $OTHER"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("OWN_KEY", "secret")
+    monkeypatch.setenv("OTHER", "another")
+    assert cosign.public_key("env://OWN_KEY") == "-----BEGIN PUBLIC KEY secret \n"

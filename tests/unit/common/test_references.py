@@ -9,13 +9,9 @@ from cannery.common.errors import UsageError
 from cannery.common.references import (
     Reference,
     cache_name,
-    digest_in,
     full_reference,
     image_name,
     image_tag,
-    is_registry,
-    is_repository,
-    is_tag,
     is_versioned,
     parse_reference,
     read_reference,
@@ -88,22 +84,6 @@ def test_a_reference_with_a_version_has_a_registry() -> None:
     assert not is_versioned("team/a:b")
 
 
-def test_the_beginnings_of_names() -> None:
-    assert is_registry("r.test:5000")
-    assert is_registry("r.test/team/inner")
-    assert not is_registry("r.test/team:latest")
-    assert not is_registry("https://r.test")
-    assert is_repository("team/ascend")
-    assert not is_repository("team/ascend:latest")
-    assert is_tag("py39-torch2.3")
-    assert not is_tag("a/b")
-
-
-def test_a_digest_is_read_from_a_reference() -> None:
-    assert digest_in(f"q.test/a@{DIGEST}") == digest_in(f"q.test/a:tag@{DIGEST}") == DIGEST
-    assert digest_in("q.test/a:tag") == digest_in("q.test/a@sha256:12") == digest_in("") == ""
-
-
 @pytest.mark.parametrize(
     ("reference", "full"),
     [
@@ -137,16 +117,6 @@ def test_a_registry_alone() -> None:
 def test_what_is_no_reference(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         parse_reference(text)
-
-
-def test_a_registry_with_a_tag() -> None:
-    with pytest.raises(UsageError, match="has a tag or a digest"):
-        parse_reference("registry.example.com/team:latest", repository="ascend")
-
-
-def test_the_digest_wins() -> None:
-    reference = parse_reference(f"registry.example.com/ascend:latest@{sha('a')}")
-    assert reference.version == sha("a")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from cannery.common.model import Target
 from cannery.common.wheels import VendorWheel
 from cannery.compat import Verdict
-from tests.unit.compat_targets import GOOD, cann, changed, findings, problems, python
+from tests.unit.compat_targets import cann, changed, findings, problems, python
 
 PLUGIN = VendorWheel(
     version="0.9.2", file="deepspeed_npu-0.1-py3-none-any.whl", origin="its makers"
@@ -49,10 +49,6 @@ def test_what_is_not_a_full_version(key: str, text: str, fix: str) -> None:
     changes: dict[str, Any] = {key: text}
     found = [each for each in problems(changed(**changes)) if "full version" in each]
     assert found == [f"{key}: {text!r} is not a full version. {fix}"]
-
-
-NEW = changed(python=python("3.10.9"), deepspeed="", apex=None)
-"""For a DeepSpeed of every age there is a Python and a torch that it is known with."""
 
 
 @pytest.mark.parametrize(
@@ -126,5 +122,47 @@ def test_what_needs_torch_is_refused_without_it(component: str) -> None:
     assert "needs torch, which the target does not have" in problem
 
 
-def test_the_good_target_is_good() -> None:
-    assert problems(GOOD) == []
+TODAY = {
+    "python": python("3.11.9"),
+    "cann": cann("9.1.0"),
+    "torch": "2.10.0",
+    "torch_npu": "2.10.0.post4",
+    "apex": None,
+    "deepspeed": "",
+}
+
+
+def today(**changes: object) -> dict[str, object]:
+    return {**TODAY, **changes}
+
+
+@pytest.mark.parametrize(
+    ("component", "version", "right"),
+    [("torchvision", "0.24.0", "0.25.0"), ("torchaudio", "2.9.0", "2.10.0")],
+)
+def test_one_of_another_torch_is_not(component: str, version: str, right: str) -> None:
+    [said] = problems(changed(**today(extras={component: version})))
+    assert f"'{component}=={version}' is not known to work; {component}=={right} is." in said
+
+
+def test_triton_is_refused_without_triton_ascend() -> None:
+    [said] = problems(changed(**today(requirements=("triton==3.5.0",))))
+    assert "it is for CUDA and hides triton-ascend's module" in said
+
+
+def test_triton_is_refused_beside_a_triton_ascend_that_it_would_overwrite() -> None:
+    extras = {"triton_ascend": "3.2.2"}
+    [said] = problems(changed(**today(extras=extras, requirements=("triton==3.5.0",))))
+    assert "its files overwrite those of triton-ascend" in said
+
+
+def test_triton_ascend_321_takes_the_triton_that_it_depends_on() -> None:
+    pair = {"torch_npu": "2.10.0", "cann": cann("9.0.0"), "extras": {"triton_ascend": "3.2.1"}}
+    assert problems(changed(**today(**pair, requirements=("triton==3.5.0",)))) == []
+    [said] = problems(changed(**today(**pair, requirements=("triton==3.6.0",))))
+    assert "triton==3.5.0" in said
+
+
+def test_a_triton_ascend_of_another_pair_is_not_known() -> None:
+    [said] = problems(changed(**today(extras={"triton_ascend": "3.2.0"})))
+    assert said.startswith("triton_ascend: 'triton-ascend==3.2.0' is not known to go with")

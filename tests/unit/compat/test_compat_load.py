@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import MatrixError
-from cannery.common.model import CHIPS
 from cannery.compat import parse_compat
 from cannery.compat.files import load_archives
 from cannery.compat.values import python_range
-from cannery.deploy import workload
 from tests.unit.matrices import OWN_FACTS
 
 TEXT = OWN_FACTS.read_text(encoding="utf-8")
@@ -165,18 +163,6 @@ def test_a_range_of_pythons(text: str, found: tuple[str, ...]) -> None:
     assert python_range(text) == found
 
 
-def test_the_archives() -> None:
-    archives = load_archives()
-    versions = [each.version for each in archives]
-    assert len(set(versions)) == len(versions)
-    assert {"3.8.18", "3.9.19", "3.10.14"} <= {*versions}
-    assert versions.index("3.10.20") < versions.index("3.10.19") < versions.index("3.9.25")
-    assert {each.minor for each in archives} == {f"3.{minor}" for minor in range(8, 15)}
-    assert all("aarch64" in each.sha256 and each.source for each in archives)
-    hashes = [value for each in archives for value in each.sha256.values()]
-    assert len(set(hashes)) == len(hashes)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -194,7 +180,3 @@ def test_wrong_archives(tmp_path: Path, old: str, new: str, said: str) -> None:
     with pytest.raises(MatrixError) as caught:
         load_archives(path)
     assert said in str(caught.value)
-
-
-def test_the_chips_of_hosts_are_known_chips() -> None:
-    assert {*workload.CHIPS} <= {*CHIPS}

@@ -13,7 +13,7 @@ from cannery.common.model import Application, Target
 from cannery.common.wheels import VendorWheel
 from cannery.compat import Verdict, judge
 from tests.unit.cann_packages import with_packages
-from tests.unit.compat_targets import APEX, COMPAT, GOOD, PLUGIN, cann, changed, python
+from tests.unit.compat_targets import COMPAT, GOOD, cann, changed, python
 
 NINE = changed(
     torch="2.9.0",
@@ -103,16 +103,6 @@ def test_apex(file: str, wrong: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("minor", "abi"), [("3.7", "cp37m"), ("3.8", "cp38"), ("3.9", "cp39"), ("3.11", "cp311")]
-)
-def test_the_abi_has_an_m_up_to_python_3_7(minor: str, abi: str) -> None:
-    own = python(f"{minor}.9")
-    assert (own.tag, own.abi) == ("cp" + minor.replace(".", ""), abi)
-    target = changed(python=own, apex=APEX)
-    assert not [each for each in said(target) if "cannot be the wheel" in each]
-
-
-@pytest.mark.parametrize(
     ("changes", "wrong"),
     [
         (
@@ -187,11 +177,6 @@ def test_wheels_of_an_application(wheels: dict[str, str], wrong: str) -> None:
         name = next(iter(wheels))
         assert found[0].startswith(f"('applications', 'serve-1.2', 'wheels', '{name}', 'file'): ")
         assert wrong in found[0]
-
-
-def test_a_plugin_has_a_version_of_its_own() -> None:
-    target = changed(torch="1.11.0", deepspeed="0.6.0", deepspeed_plugin=PLUGIN)
-    assert not [each for each in said(target) if "plugin" in each]
 
 
 @pytest.mark.parametrize(

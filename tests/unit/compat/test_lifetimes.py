@@ -23,39 +23,12 @@ def ends(version: str, torch: str, torch_npu: str, public: str = "") -> dict[str
     return {name: day for name, day in found.items() if name not in ("python", "base")}
 
 
-def test_the_end_is_the_one_of_the_makers_table() -> None:
-    found = ends("8.1.RC1", "2.5.1", "2.5.1.post1")
-    assert found == {"cann": UNKNOWN, "torch_npu": "2026-08-08"}
-
-
-def test_a_release_without_a_known_end_may_have_a_known_beginning() -> None:
-    row = lifetimes_of(changed(cann=cann("8.5.0")), COMPAT)["cann"]
-    assert row is not None
-    assert (row.released, end_of_life(row)) == ("2026-01-23", UNKNOWN)
-
-
-def test_a_torch_that_is_still_developed_has_no_end() -> None:
-    assert ends("9.1.0", "2.10.0", "2.10.0.post4")["torch_npu"] == UNKNOWN
-
-
-def test_without_torch_only_cann_has_a_lifetime() -> None:
-    assert ends("8.3.RC1", "", "") == {"cann": UNKNOWN}
-
-
 def test_an_interim_build_has_the_lifetime_of_the_public_release() -> None:
     found = ends("8.5.T1", "2.8.0", "2.8.0.post2", "8.5.0")
     assert found["cann"] == UNKNOWN
     row = lifetimes_of(changed(cann=cann("8.5.T1", nearest_public="8.5.0")), COMPAT)["cann"]
     assert row is not None
     assert row.version == "8.5.0"
-
-
-def test_the_better_source_is_shown() -> None:
-    [row] = [each for each in COMPAT.lifetimes if each.version == "2.3.1"]
-    sources = tuple(each.model_copy(update={"rank": each.rank + 1}) for each in row.sources)
-    worse = row.model_copy(update={"ends": "2030-01-01", "sources": sources})
-    compat = COMPAT.model_copy(update={"lifetimes": (worse, row)})
-    assert end_of_life(lifetimes_of(GOOD, compat)["torch_npu"]) == "2026-06-07"
 
 
 def maintenance(target: Target) -> dict[str, Finding]:
@@ -131,8 +104,3 @@ def test_no_document_was_read_in_the_future() -> None:
     require_read([unread], "2026-11-26")
     with pytest.raises(MatrixError, match="'read' is 2026-11-27, and today is 2026-11-25"):
         require_read([read, earlier], "2026-11-25")
-
-
-def test_a_document_that_does_not_change_needs_no_other_reading() -> None:
-    source = COMPAT.sources["torch-npu"].model_copy(update={"read": ""})
-    assert outdated([source], "2030-01-01") == []

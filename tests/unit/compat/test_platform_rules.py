@@ -31,16 +31,6 @@ def test_a_wheel_for_a_newer_glibc_names_the_nearest_base() -> None:
     assert "base debian-11 has 2.31" in said
 
 
-def test_a_newer_base_takes_it() -> None:
-    python = replace(GOOD.python, version="3.11.2")
-    found = problems(serving("vllm-ascend==0.23.0", base=NEWER, python=python))
-    assert not [each for each in found if "glibc" in each]
-
-
-def test_another_version_is_not_concerned() -> None:
-    assert not [each for each in problems(serving("vllm-ascend==0.18.0")) if "glibc" in each]
-
-
 def test_a_wheel_for_another_chip_says_where_else_it_is() -> None:
     own = serving("vllm-ascend==0.23.0", base=NEWER, chip="a3", cann=cann("9.1.0", chip="a3"))
     [said] = [each for each in problems(own) if " is refused" in each and "910b (A2)" in each]

@@ -74,23 +74,6 @@ def test_packages_of_an_application_are_a_layer_of_their_own(stacked: Checkout) 
     assert "packages-application" not in rendered(stacked, "other")["Dockerfile"]
 
 
-def test_the_environment_of_an_application(stacked: Checkout) -> None:
-    files = rendered(stacked, "served")
-    image = stage(files["Dockerfile"], "image")
-    wanted = "ENV DISABLE_VERSION_CHECK=1 \\\n    SERVE_CACHE=/var/cache/serve\n"
-    assert f"\n# The variables of serve 1.2.\n{wanted}" in image
-    assert image.index("PIP_CONSTRAINT") < image.index("DISABLE_VERSION_CHECK")
-    assert "needs here" not in rendered(stacked, "other")["Dockerfile"]
-
-
-def test_what_is_overridden_is_on_record(stacked: Checkout) -> None:
-    record = json.loads(rendered(stacked, "served")["target.json"])
-    assert record["overridden"] == ["accelerate", "pyext"]
-    assert record["components"]["serve"] == "1.2"
-    assert record["vendor_wheels"] == {"serve_npu": "1.2"}
-    assert json.loads(rendered(stacked, "other")["target.json"])["overridden"] == []
-
-
 def test_wheels_of_vendors(stacked: Checkout) -> None:
     files = rendered(stacked, "old")
     text = files["Dockerfile"]
@@ -126,14 +109,6 @@ def test_wheels_of_vendors(stacked: Checkout) -> None:
     assert not {"torch-npu", "deepspeed", "apex"} & set(record["wheels"])
 
 
-def test_the_launcher_imports_the_plugin(stacked: Checkout) -> None:
-    text = rendered(stacked, "old")["Dockerfile"]
-    assert stage(text, "wheels-vendor-deepspeed").count(" --plugin\n") == 1
-    assert text.count("--plugin") == 1
-    for name in ("full", "served", "other"):
-        assert "deepspeed_npu" not in rendered(stacked, name)["Dockerfile"]
-
-
 @pytest.mark.parametrize("version", ["0.6.0", "0.9.2"])
 def test_the_launcher_from_an_index_imports_the_plugin(tmp_path: Path, version: str) -> None:
     checkout = make_checkout(tmp_path, edited("deepspeed: 0.15.0", f"deepspeed: {version}"))
@@ -152,20 +127,6 @@ def test_another_framework(stacked: Checkout) -> None:
     assert json.loads(made["target.json"])["held"] == ["numpy==1.0", "other==2.0.0"]
     named = [line for line in files["Dockerfile"].splitlines() if "torch" in line]
     assert all("keep" in line or "cxx_abi" in line for line in named), named
-
-
-def test_another_framework_on_a_cann_that_needs_no_wheels(tmp_path: Path) -> None:
-    text = edited("    requirements:\n      - numpy<2\n", "", TEXT)
-    found = copied(rendered(stacked_checkout(tmp_path, text), "other")["Dockerfile"])
-    assert found == ["wheels-pip", "wheels-py-spy", "wheels-application"]
-
-
-def test_torch_npu_of_a_vendor_whose_needs_are_there_already(tmp_path: Path) -> None:
-    text = edited(
-        "      - numpy<2\n", "      - numpy<2\n      - pyyaml\n      - setuptools<81\n", TEXT
-    )
-    found = copied(rendered(stacked_checkout(tmp_path, text), "old")["Dockerfile"])
-    assert found[:3] == ["wheels-cann", "wheels-torch", "wheels-vendor-torch_npu"]
 
 
 def test_a_reason_is_shown_wherever_the_target_is(tmp_path: Path) -> None:
@@ -223,10 +184,3 @@ def test_what_the_compose_file_says(stacked: Checkout) -> None:
     ]
     assert service["init"] is True
     assert service["command"] == ["sleep", "infinity"]
-
-
-def test_a_stack_with_ports_need_not_have_volumes(tmp_path: Path) -> None:
-    text = edited("    component: plain\n", "    component: plain\n    ports: [1]\n", TEXT)
-    service = compose(stacked_checkout(tmp_path, text), "old")["services"]["plain"]
-    assert service["ports"] == ["1:1"]
-    assert places(service) == {path: path for path in DRIVER_MOUNTS}

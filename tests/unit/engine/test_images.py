@@ -11,7 +11,7 @@ import pytest
 
 from cannery.common.errors import EngineError
 from cannery.engine.builder import Builder
-from cannery.engine.images import LocalImage, export_layout, local_images, pull
+from cannery.engine.images import LocalImage, Refusal, export_layout, local_images, pull
 
 BASE = "registry.test/debian@sha256:" + "ab" * 32
 REPEATED = (
@@ -81,6 +81,25 @@ def test_what_was_received_damaged_is_forgotten(
     assert why in refusal.why if refusal else not why
 
 
+@pytest.mark.parametrize(
+    ("why", "fix"),
+    [
+        ("not found", "Check the reference in matrix.yaml, and the mirrors in cannery.toml."),
+        ("401 Unauthorized", "Log in with an account that may: docker login r.test"),
+        ("429 Too Many Requests", "Wait, log in (docker login r.test), or name a mirror"),
+        ("unexpected commit digest", "Its answer is not this image: ask who runs the registry."),
+        ("no match for platform in manifest", "Name an image that is for this platform, too."),
+        ("x509: unknown authority", "put the CA into /etc/docker/certs.d/r.test."),
+        ("EOF", "Check that the builder can reach r.test."),
+    ],
+)
+def test_what_to_do_about_a_refusal(why: str, fix: str) -> None:
+    refusal = Refusal(reference="r.test/debian:12", platform="linux/arm64", why=why, silent=False)
+    said = f"r.test does not give r.test/debian:12 for linux/arm64: {why}."
+    assert refusal.problem.what == said
+    assert fix in refusal.problem.fix
+
+
 @pytest.mark.parametrize("words", BROKEN)
 def test_a_registry_is_not_blamed_for_an_engine_that_has_failed(docker: Path, words: str) -> None:
     (docker / "broken").write_text(words, encoding="utf-8")
@@ -148,10 +167,3 @@ def test_an_engine_that_does_not_say(answers: Path, said: str) -> None:
     assert str(caught.value).startswith(f"the container engine does not answer: {last}")
     assert str(caught.value).count(last) == 1
     assert "Start it" in str(caught.value)
-
-
-def test_an_engine_that_is_not_there(answers: Path) -> None:
-    said = "Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?"
-    answers.write_text(f"{said}\n{said}\n1", encoding="utf-8")
-    with pytest.raises(EngineError, match="the container engine is not running: "):
-        local_images(["a:1", "b:2"])

@@ -42,22 +42,14 @@ def builds(world: World, monkeypatch: pytest.MonkeyPatch) -> list[ImageBuild]:
     return found
 
 
+@pytest.mark.parametrize("simulate", [True, False])
 def test_the_dockerfile_is_told_that_the_image_is_simulated(
-    world: World, builds: list[ImageBuild]
+    world: World, builds: list[ImageBuild], *, simulate: bool
 ) -> None:
-    world.run(["full"], simulate=True)
+    world.run(["full"], simulate=simulate)
     [build] = builds
-    assert build.arguments["SIMULATED"] == "true"
-    assert build.labels["io.cannery.simulated"] == "true"
-
-
-def test_the_dockerfile_of_a_real_image_is_told_nothing(
-    world: World, builds: list[ImageBuild]
-) -> None:
-    world.run(["full"])
-    [build] = builds
-    assert "SIMULATED" not in build.arguments
-    assert build.labels["io.cannery.simulated"] == "false"
+    assert build.arguments.get("SIMULATED") == ("true" if simulate else None)
+    assert build.labels["io.cannery.simulated"] == str(simulate).lower()
 
 
 def test_a_stand_in_among_the_vendor_s_files_is_not_built_from(

@@ -55,11 +55,6 @@ SAID = {
         REFUSED,
         f"{NOT_RUNNING}nothing answers at tcp://127.0.0.1:9. Start it",
     ),
-    "the SDK with a strange address": (
-        "garbage",
-        "Invalid bind address format: port is required: garbage",
-        "invalid DOCKER_HOST 'garbage'. Write it",
-    ),
     "docker, which takes a path for a host": (
         SOCKET,
         (
@@ -73,7 +68,6 @@ SAID = {
         "WARNING: Error loading config file: permission denied\n\nno such host\nno such host\n",
         "the container engine does not answer: no such host. Start it",
     ),
-    "nothing": ("", "", "the container engine does not answer: no reason is given. Start it"),
 }
 
 

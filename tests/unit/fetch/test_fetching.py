@@ -79,7 +79,7 @@ def desk(checkout: Checkout, tmp_path: Path) -> Iterator[Desk]:
         yield Desk(checkout, server, artifacts, tmp_path / "cache")
 
 
-def test_what_is_in_the_folder_is_not_fetched(desk: Desk) -> None:
+def test_local_files_are_not_fetched(desk: Desk) -> None:
     desk.put(*desk.target.artifacts)
     assert desk.download_missing() == Downloads(folder=desk.artifacts)
     assert not desk.server.requests
@@ -107,7 +107,7 @@ def test_the_order_decides_between_folder_and_server(desk: Desk) -> None:
     assert {content for name, content in found.items() if name not in CANN} == {FOLDER}
 
 
-def test_a_server_that_fails_leaves_the_folder_if_it_is_a_source(desk: Desk) -> None:
+def test_the_folder_replaces_a_failing_server(desk: Desk) -> None:
     desk.put(*desk.target.artifacts)
     desk.serve("toolkit", "nnal")
     desk.server.content.clear()
@@ -117,7 +117,7 @@ def test_a_server_that_fails_leaves_the_folder_if_it_is_a_source(desk: Desk) -> 
     assert "toolkit_8.0.RC2_linux-aarch64.run cannot be fetched" in str(error)
 
 
-def test_files_that_are_nowhere_are_told_with_the_folder_of_the_user(desk: Desk) -> None:
+def test_missing_files_are_reported_with_the_local_folder(desk: Desk) -> None:
     desk.serve("toolkit")
     error = desk.download_missing().failures["full"]
     assert "apex" in str(error)
@@ -149,7 +149,7 @@ def test_only_the_device_is_simulated_with_a_source(desk: Desk) -> None:
         assert (own.artifacts / file.name).read_bytes() == expected
 
 
-def test_a_plan_foresees_what_would_be_fetched(desk: Desk) -> None:
+def test_a_plan_lists_downloads(desk: Desk) -> None:
     rest = [name for name in desk.target.artifacts if name not in CANN]
     desk.put(*rest)
     desk.serve("toolkit")

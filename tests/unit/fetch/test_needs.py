@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cannery.common.bases import Address, File
-from cannery.fetch.needs import Need, Supply, real_needs, screen, summary, supply_of
+from cannery.fetch.needs import Missing, Need, Supply, real_needs, screen, summary, supply_of
 from tests.unit.matrices import Checkout
 
 SERVED = (Address(url="https://files.example.com/a.run"),)
@@ -33,7 +33,7 @@ def test_the_screen_has_files_licence_and_the_whole_command() -> None:
     assert facts["command"] == wanted
 
 
-def test_what_is_here_is_not_told_and_what_is_listed_not_again() -> None:
+def test_local_and_listed_files_are_not_shown() -> None:
     here = Need(file=HASHED, supply=Supply.HERE)
     assert screen([here], Path("/files"), "x") == ""
     alone = Need(file=UNHASHED, supply=Supply.BY_HAND)
@@ -67,8 +67,31 @@ def test_where_the_files_of_a_target_are(checkout: Checkout, tmp_path: Path) -> 
     assert served[target.kernels_file.name].fields["sha256"] == "unpublished"
 
 
-def test_targets_are_counted_by_what_is_hardest() -> None:
+def test_targets_are_counted_by_their_hardest_step() -> None:
     first, known = (Need(file=file, supply=supply_of(file)) for file in (UNHASHED, HASHED))
     one, two = summary([[known], [known, first], [first]])
     assert one == "  1 target: --accept-eula NAME downloads all files"
     assert two.startswith("  2 targets: --accept-eula NAME --trust-first-use downloads all files")
+
+
+FILES = {f"file-{number}": f"origin {number}" for number in range(1, 11)}
+
+
+def test_a_shared_missing_file_has_one_number() -> None:
+    found = Missing([{"a.run": "the vendor"}, {}, {"b.whl": "its makers", "a.run": "the vendor"}])
+    assert found.needs(["a.run"]) == "needs file 1"
+    assert found.needs(["b.whl", "a.run"]) == "needs files 2, 1"
+    assert found.legend("missing:") == [
+        "missing:",
+        "  1  a.run (the vendor)",
+        "  2  b.whl (its makers)",
+    ]
+
+
+def test_numbers_are_aligned() -> None:
+    lines = Missing([FILES]).legend("missing:")
+    assert (lines[1], lines[10]) == ("   1  file-1 (origin 1)", "  10  file-10 (origin 10)")
+
+
+def test_nothing_is_missing() -> None:
+    assert Missing([{}, {}]).legend("missing:") == []

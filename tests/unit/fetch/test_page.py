@@ -35,12 +35,12 @@ class Dripping(Handler):
             return
 
 
-def test_a_page_that_is_too_large() -> None:
+def test_a_large_page_is_refused() -> None:
     with answering(Large) as url, pytest.raises(EngineError, match="sends more than 4,000,000"):
         read_page(url, None)
 
 
-def test_a_page_that_drips_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "LONGEST", 0.3)
     begun = time.monotonic()
     with answering(Dripping) as url, pytest.raises(EngineError, match="takes longer than"):

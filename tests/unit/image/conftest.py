@@ -20,7 +20,8 @@ def layer(tmp_path: Path) -> Path:
 def seal(layer: Path, monkeypatch: pytest.MonkeyPatch) -> Seal:
     module = load("seal-layer", monkeypatch)
     monkeypatch.setattr(module, "LAYER", layer)
-    monkeypatch.delenv("LEAVE_OUT", raising=False)
+    monkeypatch.setattr(module, "LEAVE_OUT", write(layer.with_name("leave-out"), ""))
+    monkeypatch.setattr(module, "COMPILE", layer.with_name("compile"))
     monkeypatch.setattr(module, "PYTHON", sys.executable)
 
     def run(*options: str | Path) -> dict[str, str]:

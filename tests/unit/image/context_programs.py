@@ -22,11 +22,11 @@ Seal = Callable[..., dict[str, str]]
 """Runs seal-layer with some options; returns path to text of the layer's files."""
 
 
-def load(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """A program of the build context."""
+def load(name: str, monkeypatch: pytest.MonkeyPatch, folder: str = "context") -> ModuleType:
+    """A program of the build context, or of another ``folder`` of cannery/image."""
     # Beside it is the build context of every image, where the programs find each other.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    script = CHECKOUT / "cannery" / "image" / "context" / name
+    script = CHECKOUT / "cannery" / "image" / folder / name
     monkeypatch.syspath_prepend(script.parent)
     loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(script))
     spec = importlib.util.spec_from_loader(loader.name, loader)

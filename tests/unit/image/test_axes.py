@@ -3,20 +3,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from cannery.common.bases import Base, Python, PythonSource
+from cannery.common.bases import PythonSource
 from cannery.common.model import Target
 from cannery.image.environment import python_paths
 from cannery.image.layers import Layer
 from cannery.image.plan import plan_image
-from cannery.image.render import Renderer
 from cannery.lock.lock_file import read_lock
-from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import Project
-from tests.unit.applications import lock_of, stacked_checkout, stage
 from tests.unit.matrices import CHECKOUT
 
 REAL = Project(root=CHECKOUT)
@@ -50,38 +45,6 @@ def test_the_same_on_another_machine_shares_no_program() -> None:
     assert not {each.identity for each in arm.values()} & {each.identity for each in amd.values()}
     files = targets[names[1]].artifacts.values()
     assert {file.name for file in files if "aarch64" in file.name} == set()
-
-
-@pytest.fixture(scope="module")
-def euler(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The files of a target with an application and packages on openEuler."""
-    checkout = stacked_checkout(tmp_path_factory.mktemp("checkout"))
-    served = checkout.matrix.targets["served"]
-    assert served.application
-    base = Base(
-        name="euler",
-        image="openeuler/openeuler:24.03-lts",
-        suite="24.03-lts",
-        glibc="2.38",
-        distribution=load_distributions()["openeuler"],
-    )
-    target = replace(
-        served,
-        base=base,
-        python=Python(name="own", version="3.11.6", source=PythonSource.BASE),
-        application=replace(served.application, packages=("pdsh", "ssh")),
-    )
-    checkout.lock(target, lock_of(target))
-    return {**Renderer(checkout.project).render(target).files}
-
-
-def test_an_application_asks_for_packages_by_either_name(euler: dict[str, str]) -> None:
-    text = euler["Dockerfile"]
-    assert "FROM os-installed AS packages-application-installed\n" in text
-    installed = stage(text, "packages-application-installed")
-    assert "pdsh" in installed.split()
-    assert "openssh-clients" in installed.split()
-    assert "from=os-installed,target=/before" in stage(text, "packages-application")
 
 
 @pytest.mark.parametrize("name", ["ubuntu-22.04", "openeuler-24.03"])

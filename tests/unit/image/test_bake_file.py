@@ -58,10 +58,6 @@ def test_a_file() -> None:
     }
 
 
-def test_without_secrets_there_are_none() -> None:
-    assert "secret" not in target(bake_file([build()], Caches(), ca=None, index=False))
-
-
 def test_what_bake_would_take_for_a_template_is_left_as_it_is() -> None:
     odd = build(arguments={"A": "${HOME} %{if} $x"}, contexts={"a": "/data/${x}"})
     found = target(bake_file([odd], Caches(), ca=None, index=False))
@@ -104,14 +100,6 @@ def test_what_buildx_takes_is_let_through() -> None:
         *("type=local,src=/c", "type=registry,ref=x/one-sim", "type=registry,ref=x/related"),
     ]
     assert found["cache-to"] == ["type=inline", "type=local,dest=/c/one-sim"]
-
-
-GOOD = ["r.test/cache", "127.0.0.1:5000/cache", "r.test/c:v1", "r/{target}", "type=gha,scope=x"]
-
-
-@pytest.mark.parametrize("text", GOOD)
-def test_caches_that_can_be(text: str) -> None:
-    check_caches(Caches(sources=(text,), destinations=(text,)), 2)
 
 
 BAD = {

@@ -75,11 +75,3 @@ def test_python_takes_them_as_they_are(tree: Path) -> None:
         assert f"code object from '{tree / path.relative_to(layer)}'" in done.stderr
     # They say where they are in an image.
     assert all(f"/{PLACE}/te/".encode() in content for content in before.values())
-
-
-@needs_root
-def test_the_same_files_give_the_same_bytes(tree: Path) -> None:
-    first = {path.name: path.read_bytes() for path in compiled(tree).rglob("*.pyc")}
-    other = tree.parent / "other"
-    tree.rename(other)
-    assert {p.name: p.read_bytes() for p in compiled(other).rglob("*.pyc")} == first

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
+"""The content key of an image, and the labels of its origin."""
+
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
 
-from cannery.image.content_key import KeyInputs, bases_of, context_files
+from cannery.image.content_key import KeyInputs, bases_of, context_files, origin_labels
 from cannery.matrix.schema import parse_matrix
 from tests.unit.matrices import MATRIX
 
@@ -93,3 +95,25 @@ def test_simulated_packages_take_the_place_of_the_files_that_they_stand_in_for()
     assert real.artifacts.keys() == TARGET.artifacts.keys()
     assert simulated.artifacts.keys() == {"simulator", *TARGET.real_artifacts}
     assert real.bases == {name: base.name for name, base in bases_of(TARGET).items()}
+
+
+NOW = "2026-11-22T02:03:04Z"
+KEY = "sha256:" + "0123456789abcdef" * 4
+OWN = {
+    "org.opencontainers.image.created": NOW,
+    "org.opencontainers.image.version": "0123456789ab",
+}
+
+
+def test_an_image_says_when_and_from_where_it_was_built() -> None:
+    labels = origin_labels(
+        key=KEY, commit="c0ffee", origin="https://me:secret@git.example.com/a/b.git", created=NOW
+    )
+    assert labels == OWN | {
+        "org.opencontainers.image.revision": "c0ffee",
+        "org.opencontainers.image.source": "https://git.example.com/a/b.git",
+    }
+
+
+def test_without_a_repository_nothing_is_made_up() -> None:
+    assert origin_labels(key=KEY, commit="", origin="", created=NOW) == OWN

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from tests.unit.matrices import Checkout
 ATB = "/usr/local/Ascend/nnal/atb/latest/atb"
 DOCKERFILE = """\
 FROM base AS image
-ENV ASCEND_TOOLKIT_HOME=/cann \\
+ENV ASCEND_TOOLKIT_HOME=/cann
+ENV ASCEND_OPP_PATH=$ASCEND_TOOLKIT_HOME/opp \\
     # a comment
     PATH=/cann/bin:/usr/bin
 ENV ATB_HOME_PATH=/atb/cxx_abi_1 \\
@@ -32,28 +34,53 @@ ENV MODE=slow
 """
 RECORD: dict[str, Any] = {
     "id": "x",
-    "layers": {"wheels-torch": "torch"},
+    "machine": "aarch64",
+    "operators": "ascend910b",
+    "components": {"toolkit": "8.1.RC1", "kernels": "8.1.RC1 (910b)", "nnal": "8.2.RC1"},
+    "toolkit_home": "/usr/local/Ascend/ascend-toolkit/latest",
+    "compiled": ["/opt"],
+    "leave_out": "*/tests *.a",
+    "layers": {"wheels-torch": "torch", "wheels-built": "built"},
     "local_versions": {"built": "1+npu"},
     "vendor_wheels": {},
     "held": {"torch==2.3.1": "it is compiled for it"},
 }
-LOCK = "torch==2.3.1 \\\n    --hash=sha256:0\nbuilt==1 \\\n    --hash=sha256:1\n"
+TORCH = "torch==2.3.1 \\\n    --hash=sha256:0\n"
+LOCK = f"# Locked\n{TORCH}    # via x\nbuilt==1 \\\n    --hash=sha256:1\n"
 
 
-def made(dockerfile: str = DOCKERFILE) -> dict[str, str]:
+def made(record: Mapping[str, Any] = RECORD) -> dict[str, str]:
     return described(
-        {"Dockerfile": dockerfile, "target.json": json.dumps(RECORD), "requirements.lock": LOCK}
+        {"Dockerfile": DOCKERFILE, "target.json": json.dumps(record), "requirements.lock": LOCK}
     )
 
 
 def test_what_the_scripts_of_cann_must_set() -> None:
     files = made()
-    assert files["toolkit.env"] == "ASCEND_TOOLKIT_HOME=/cann\nPATH=/cann/bin:/usr/bin\n"
-    # With the first ABI, because targets with either share NNAL's layer.
-    assert files["nnal.env"] == (
-        "ASCEND_TOOLKIT_HOME=/cann\nATB_HOME_PATH=/atb/cxx_abi_0\nATB_SUFFIX=\n"
-        "PATH=/atb/cxx_abi_0/bin:/cann/bin:/usr/bin\n"
+    toolkit, kernels, nnal = (
+        json.loads(files[f"cann/{name}.json"]) for name in ("toolkit", "kernels", "nnal")
     )
+    cann = {"ASCEND_TOOLKIT_HOME": "/cann", "ASCEND_OPP_PATH": "/cann/opp"}
+    known = {"toolkit": "8.1.RC1", "layout": "ascend-toolkit", "machine": "aarch64"}
+    assert toolkit == {
+        "release": "8.1.RC1",
+        **known,
+        "environment": {**cann, "PATH": "/cann/bin:/usr/bin"},
+    }
+    assert kernels == {"release": "8.1.RC1", **known, "operators": "ascend910b"}
+    # With the first ABI, because targets with either share NNAL's layer.
+    atb = {"ATB_HOME_PATH": "/atb/cxx_abi_0", "ATB_SUFFIX": ""}
+    path = "/atb/cxx_abi_0/bin:/cann/bin:/usr/bin"
+    environment = {**cann, **atb, "PATH": path}
+    assert nnal == {"release": "8.2.RC1", **known, "environment": environment}
+    newer = {**RECORD, "toolkit_home": "/usr/local/Ascend/cann-8.1.RC1"}
+    assert json.loads(made(record=newer)["cann/toolkit.json"])["layout"] == "cann"
+
+
+def test_files_of_the_build() -> None:
+    files = made()
+    assert files["lock/wheels-torch.txt"] == TORCH
+    assert (files["leave-out"], files["compile"]) == ("*/tests\n*.a\n", "/opt\n")
 
 
 def test_what_is_in_the_image() -> None:
@@ -67,7 +94,8 @@ def test_what_is_in_the_image() -> None:
     assert record["wheels"] == {"torch": "2.3.1", "built": "1+npu"}
     assert record["held"] == ["torch==2.3.1"]
     assert "MODE" not in record["environment"]
-    assert not {"layers", "local_versions"} & record.keys()
+    assert not {"layers", "leave_out", "local_versions"} & record.keys()
+    assert files["requirements.lock"] == LOCK
 
 
 def test_a_login_shell_completes_paths_and_keeps_what_is_set(tmp_path: Path) -> None:
@@ -88,21 +116,29 @@ def test_the_image_s_record_is_what_the_image_tests_expect(checkout: Checkout) -
     record = plan_image(target, read_lock(checkout.project, target)).image_record
     files = described(Renderer(checkout.project).render(target).files)
     assert json.loads(files["target.json"]) == json.loads(json.dumps(record))
-    assert f"ATB_HOME_PATH={ATB}/cxx_abi_0\n" in files["nnal.env"]
+    environment = json.loads(files["cann/nnal.json"])["environment"]
+    assert environment["ATB_HOME_PATH"] == f"{ATB}/cxx_abi_0"
 
 
 @pytest.mark.parametrize(
-    ("dockerfile", "said"),
+    ("name", "text", "said"),
     [
-        ("FROM base AS image\nENV A=1\n", "no ENV of the stage 'image' has ASCEND_TOOLKIT_HOME"),
-        ("FROM base AS image\nENV A=1:$B\n", "ENV A uses $B, which no ENV before it sets"),
+        (
+            *("Dockerfile", "FROM base AS image\nENV A=1\n"),
+            "no ENV of the stage 'image' has ASCEND_OPP_PATH",
+        ),
+        (
+            *("Dockerfile", "FROM base AS image\nENV A=1:$B\n"),
+            "ENV A uses $B, which no ENV before it sets",
+        ),
+        ("requirements.lock", TORCH, "requirements.lock lacks built of layer wheels-built"),
+        ("requirements.lock", f"{LOCK}six==1\n", "target.json has no layer for six"),
     ],
-    ids=["nothing of CANN", "an unknown variable"],
 )
-def test_a_dockerfile_that_it_cannot_read(tmp_path: Path, dockerfile: str, said: str) -> None:
-    (tmp_path / "Dockerfile").write_text(dockerfile, encoding="utf-8")
-    (tmp_path / "target.json").write_text(json.dumps(RECORD), encoding="utf-8")
-    (tmp_path / "requirements.lock").write_text(LOCK, encoding="utf-8")
+def test_files_that_do_not_fit(tmp_path: Path, name: str, text: str, said: str) -> None:
+    files = {"Dockerfile": DOCKERFILE, "target.json": json.dumps(RECORD), "requirements.lock": LOCK}
+    for file, content in {**files, name: text}.items():
+        (tmp_path / file).write_text(content, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, str(PROGRAM), str(tmp_path), str(tmp_path / "files")],
         capture_output=True,

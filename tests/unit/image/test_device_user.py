@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from cannery.deploy.run_spec import DRIVER_MOUNTS
 from tests.programs import needs_root
 from tests.unit.matrices import CHECKOUT
 
-SCRIPT = CHECKOUT / "cannery" / "image" / "context" / "add-device-user"
+SCRIPT = CHECKOUT / "cannery" / "image" / "context" / "prepare-system"
 FILES = {
     "passwd": "root:x:0:0:root:/root:/bin/bash\n",
     "shadow": "root:*:19000:0:99999:7:::\n",
@@ -81,6 +82,8 @@ def test_nothing_of_another_user_with_the_number_is_left(
         path for path in tmp_path.rglob("*") if 1000 in (path.lstat().st_uid, path.lstat().st_gid)
     }
     assert owned == {tmp_path / "home" / "HwHiAiUser"}
+    folders = [path for path in DRIVER_MOUNTS if not path.startswith(("/usr/local/bin/", "/etc/"))]
+    assert all((tmp_path / path[1:]).is_dir() for path in folders)
 
 
 @needs_root

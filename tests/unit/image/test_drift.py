@@ -40,46 +40,24 @@ def test_in_sync(checkout: Checkout, images: Path) -> None:
     require_in_sync(checkout.project, found, "mend")
 
 
-def remove(path: Path) -> None:
-    path.unlink()
-
-
-def change_a_line(path: Path) -> None:
-    path.write_text(path.read_text(encoding="utf-8").replace("numpy", "nompy"), encoding="utf-8")
-
-
-def drop_the_last_newline(path: Path) -> None:
-    path.write_text(path.read_text(encoding="utf-8").rstrip("\n"), encoding="utf-8")
-
-
-def write_as_on_windows(path: Path) -> None:
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-
-
-def fill_with_no_text(path: Path) -> None:
-    path.write_bytes(b"\xff\xfe\x00")
-
-
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
-        (remove, "--- (missing)\n"),
-        (change_a_line, '-    "nompy==1.26.4": "compiled'),
-        (drop_the_last_newline, "\n\\ No newline at end of file\n+}"),
-        (write_as_on_windows, 'were built for it",^M\n'),
-        (fill_with_no_text, '+    "numpy==1.26.4"'),
-        (empty, '+    "numpy==1.26.4"'),
+        (lambda _: None, "--- (missing)\n"),
+        (lambda text: text.replace(b"numpy", b"nompy"), '-    "nompy==1.26.4": "compiled'),
+        (lambda text: text.rstrip(b"\n"), "\n\\ No newline at end of file\n+}"),
+        (lambda text: text.replace(b"\n", b"\r\n"), 'were built for it",^M\n'),
+        (lambda _: b"\xff\xfe\x00", '+    "numpy==1.26.4"'),
+        (lambda _: b"", '+    "numpy==1.26.4"'),
     ],
+    ids=["missing", "a line", "last newline", "Windows", "no text", "empty"],
 )
 def test_a_file_that_is_not_what_is_rendered(
-    checkout: Checkout, images: Path, harm: Callable[[Path], None], said: str
+    checkout: Checkout, images: Path, harm: Callable[[bytes], bytes | None], said: str
 ) -> None:
     path = images / "full" / "target.json"
-    harm(path)
+    content = harm(path.read_bytes())
+    path.unlink() if content is None else path.write_bytes(content)
     found = difference(checkout)
     assert [*found.changed] == [path]
     with pytest.raises(OutOfSyncError) as caught:

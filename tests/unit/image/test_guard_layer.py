@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import subprocess
 import tarfile
 from pathlib import Path
@@ -47,12 +48,15 @@ def test_files_of_the_last_layer(tmp_path: Path, simulated: str) -> None:
     names = ("environment", "profile.sh", "constraints.txt", "target.json")
     files = {name: write(tmp_path / "files" / name, f"{name}\n") for name in names}
     files["target.json"].write_text('{\n  "id": "full"\n}\n', encoding="utf-8")
-    lock = write(tmp_path / "requirements.lock", "torch==2.3.1\n")
+    write(tmp_path / "files" / "requirements.lock", "torch==2.3.1\n")
+    seal = write(tmp_path / "bin" / "seal-layer", "#!/bin/sh\n")
+    seal.chmod(0o755)
     program = (CONTEXT / "install-guard").read_text(encoding="utf-8")
     here = write(tmp_path / "install-guard", program.replace("/layer", f"{tmp_path}/layer"))
     site = "/usr/local/lib/python3.9/dist-packages"
-    words: list[str | Path] = ["bash", here, site, CONTEXT, tmp_path / "files", lock, simulated]
-    subprocess.run(words, check=True)
+    words: list[str | Path] = ["bash", here, site, CONTEXT, tmp_path / "files", simulated]
+    path = f"{seal.parent}:{os.environ['PATH']}"
+    subprocess.run(words, check=True, env={**os.environ, "PATH": path})
     layer = tmp_path / "layer"
     share = "usr/local/share/cannery"
     found = {str(path.relative_to(layer)) for path in layer.rglob("*") if not path.is_dir()}

@@ -8,17 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.image.layers import Layer, LayerKind
 from cannery.image.plan import plan_image
 from cannery.image.render import Renderer
 from cannery.lock.lock_file import read_lock
-from cannery.matrix.distributions import load_distributions
 from tests.unit.applications import stacked_checkout
 from tests.unit.built_wheels import built_checkout
 from tests.unit.compat_targets import cann, changed, problems
-from tests.unit.matrices import Checkout, edited, load, make_checkout
+from tests.unit.matrices import Checkout, edited, make_checkout
 
 TEXT = edited("    deepspeed: 0.15.0\n", "    deepspeed: 0.15.0\n    hccl_test: true\n")
 
@@ -90,24 +88,6 @@ def test_one_stage_builds_it_and_wheels(tmp_path: Path) -> None:
     text = Renderer(checkout.project).render(served).files["Dockerfile"]
     assert text.count("FROM base AS builder\n") == 1
     assert "FROM builder AS built-hccl_test\n" in text
-
-
-def test_every_distribution_names_its_mpi() -> None:
-    for name, mpi in {"ubuntu": "libmpich-dev", "openeuler": "mpich-devel"}.items():
-        assert mpi in load_distributions()[name].packages_for("mpi")
-
-
-@pytest.mark.parametrize("value", ["8.0.RC2", "1", "[true]"])
-def test_anything_but_true_or_false_is_refused(tmp_path: Path, value: str) -> None:
-    text = edited("hccl_test: true", f"hccl_test: {value}", TEXT)
-    with pytest.raises(MatrixError, match=r"'hccl_test' in .* must be true or false"):
-        load(tmp_path, text)
-
-
-def test_a_slip_of_the_pen_is_named(tmp_path: Path) -> None:
-    text = edited("hccl_test: true", "hccl_tests: true", TEXT)
-    with pytest.raises(MatrixError, match=r"unknown key 'hccl_tests'.*hccl_test"):
-        load(tmp_path, text)
 
 
 def said(target: Target) -> str:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,25 +88,26 @@ class Machine:
     run: Callable[..., int]
 
     def install(
-        self, component: str, script: str, *options: str, layout: str = "ascend-toolkit"
+        self, component: str, script: str, *, layout: str = "ascend-toolkit", **facts: Any
     ) -> int:
         """The exit code of the program with a package that runs ``script``."""
         package = self.root / f"{component}.run"
         package.write_text(HEAD + script, encoding="utf-8")
-        words = [component, str(package), "--simulated", "true", "--machine", "aarch64"]
         release = RELEASES[layout]
-        words += ["--release", release, "--toolkit", release, "--layout", layout]
-        return self.run(*words, *options)
+        known = {"release": release, "toolkit": release, "layout": layout, "machine": "aarch64"}
+        (self.root / "facts.json").write_text(json.dumps(known | facts), encoding="utf-8")
+        return self.run(component, str(package), "", "true")
 
-    def table(self, *more: str, layout: str = "ascend-toolkit") -> str:
-        """A file with what the scripts set, and with ``more`` lines."""
+    def table(self, *, layout: str = "ascend-toolkit", **more: str) -> dict[str, str]:
+        """The variables that the scripts set, and ``more``."""
         home = self.ascend / HOMES[layout]
         driver = self.ascend / "driver" / "lib64"
-        lines = [f"ASCEND_HOME_PATH={home}", f"PATH={home}/bin:/usr/bin:/bin"]
-        lines += [f"LD_LIBRARY_PATH={home}/lib64:{driver}", *more, ""]
-        path = self.root / "toolkit.env"
-        path.write_text("\n".join(lines), encoding="utf-8")
-        return str(path)
+        return {
+            "ASCEND_HOME_PATH": str(home),
+            "PATH": f"{home}/bin:/usr/bin:/bin",
+            "LD_LIBRARY_PATH": f"{home}/lib64:{driver}",
+            **more,
+        }
 
 
 @pytest.fixture
@@ -112,14 +115,15 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     module = load("install-cann", monkeypatch)
     ascend, logs = tmp_path / "Ascend", tmp_path / "log"
     monkeypatch.setattr(module, "ASCEND", ascend)
+    monkeypatch.setattr(module, "FACTS", tmp_path / "facts.json")
+    monkeypatch.setattr(module, "BEFORE", tmp_path / "before")
     monkeypatch.setattr(module, "LOGS", (logs, tmp_path / "atb-log"))
     monkeypatch.setenv("ASCEND", str(ascend))
     monkeypatch.setenv("LOGS", str(logs))
 
     def run(*words: str) -> int:
-        monkeypatch.setattr("sys.argv", ["install-cann", *words])
         try:
-            module.main()
+            module.main(*words)
         except SystemExit as ended:
             if isinstance(ended.code, str):
                 print(ended.code, file=sys.stderr)
@@ -133,17 +137,16 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 def test_toolkit_and_kernels(machine: Machine, layout: str) -> None:
     script = LOG + TOOLKITS[layout] + SET_ENV
     table = machine.table(layout=layout)
-    assert machine.install("toolkit", script, "--environment", table, layout=layout) == 0
+    assert machine.install("toolkit", script, layout=layout, environment=table) == 0
     assert not (machine.root / "log").exists()
-    words = ("--operators", "ascend910b")
-    assert machine.install("kernels", LOG + KERNELS[layout], *words, layout=layout) == 0
+    kernels = LOG + KERNELS[layout]
+    assert machine.install("kernels", kernels, layout=layout, operators="ascend910b") == 0
 
 
 def test_nnal_finds_the_toolkit_by_its_environment_and_has_both_abis(machine: Machine) -> None:
     machine.install("toolkit", TOOLKITS["ascend-toolkit"] + SET_ENV)
     home = f"{machine.ascend}/ascend-toolkit/latest/../../nnal/atb/latest/atb/cxx_abi_0"
-    table = machine.table(f"ATB_HOME_PATH={home}")
-    assert machine.install("nnal", NNAL, "--environment", table) == 0
+    assert machine.install("nnal", NNAL, environment=machine.table(ATB_HOME_PATH=home)) == 0
 
 
 def spoilt(text: str, old: str, new: str = "") -> str:
@@ -209,8 +212,8 @@ def test_a_newer_toolkit_without_the_compiler_of_triton(
 
 
 VARIABLES = {
-    "another value": ("ASCEND_HOME_PATH=/x", "gives ASCEND_HOME_PATH", "ENV would have '/x'"),
-    "one too many": ("MORE=1", "gives MORE no value", "ENV would have '1'"),
+    "another value": ("ASCEND_HOME_PATH", "/x", "gives ASCEND_HOME_PATH", "ENV would have '/x'"),
+    "one too many": ("MORE", "1", "gives MORE no value", "ENV would have '1'"),
 }
 
 
@@ -218,9 +221,9 @@ VARIABLES = {
 def test_scripts_that_set_other_variables_than_env(
     machine: Machine, capfd: pytest.CaptureFixture[str], case: str
 ) -> None:
-    line, *said = VARIABLES[case]
-    script = LOG + OLD + SET_ENV
-    assert machine.install("toolkit", script, "--environment", machine.table(line)) == 1
+    name, value, *said = VARIABLES[case]
+    environment = {**machine.table(), name: value}
+    assert machine.install("toolkit", LOG + OLD + SET_ENV, environment=environment) == 1
     text = capfd.readouterr().err
     assert all(each in text for each in said), text
     assert "cann_environment.json" in text
@@ -228,7 +231,7 @@ def test_scripts_that_set_other_variables_than_env(
 
 def test_a_variable_that_env_lacks(machine: Machine, capfd: pytest.CaptureFixture[str]) -> None:
     script = OLD + SET_ENV + 'echo "export NEWER=1" >>"$ASCEND/ascend-toolkit/set_env.sh"\n'
-    assert machine.install("toolkit", script, "--environment", machine.table()) == 1
+    assert machine.install("toolkit", script, environment=machine.table()) == 1
     assert "gives NEWER '1', and ENV would have no value" in capfd.readouterr().err
 
 
@@ -251,7 +254,7 @@ def test_kernels_that_are_not_right(
 ) -> None:
     machine.install("toolkit", OLD + SET_ENV)
     script, said = BAD_KERNELS[case]
-    assert machine.install("kernels", script, "--operators", "ascend910b") == 1
+    assert machine.install("kernels", script, operators="ascend910b") == 1
     assert said in capfd.readouterr().err
 
 
@@ -260,7 +263,7 @@ def test_kernels_of_the_newer_layout_without_a_version(
 ) -> None:
     machine.install("toolkit", NEW + SET_ENV, layout="cann")
     script = KERNELS["cann"].replace("9.1.0 >", "9.0.0 >")
-    assert machine.install("kernels", script, "--operators", "ascend910b", layout="cann") == 1
+    assert machine.install("kernels", script, layout="cann", operators="ascend910b") == 1
     assert "ops_math/version.info is of 9.0.0, not of 9.1.0" in capfd.readouterr().err
 
 
@@ -271,21 +274,36 @@ def test_nnal_with_one_abi(machine: Machine, capfd: pytest.CaptureFixture[str]) 
 
 
 def test_a_wrong_file_is_not_run(machine: Machine, capfd: pytest.CaptureFixture[str]) -> None:
+    machine.install("toolkit", "exit 1\n")
     package = machine.root / "toolkit.run"
-    words = ["toolkit", str(package), "--release", "8.1.RC1", "--toolkit", "8.1.RC1"]
-    words += ["--layout", "ascend-toolkit", "--machine", "aarch64"]
     script = HEAD + f"touch {machine.root}/was-run\n"
     digest = hashlib.sha256(script.encode()).hexdigest()
-    for text, more, said in (
-        ("", (), "toolkit.run is empty."),
-        (script, (), "toolkit.run is a simulated package: add --build-arg SIMULATED=true"),
-        (script.replace("# SIM", "# "), ("--simulated", "true"), "is not a simulated package"),
-        (script, ("--sha256", "ab" * 32), f"has the sha256 {digest}, and {'ab' * 32} is expected."),
+    for text, sha256, simulated, said in (
+        ("", "", "", "toolkit.run is empty."),
+        (script, "", "", "toolkit.run is a simulated package: add --build-arg SIMULATED=true"),
+        (script.replace("# SIM", "# "), "", "true", "is not a simulated package"),
+        (script, "ab" * 32, "", f"has the sha256 {digest}, and {'ab' * 32} is expected."),
     ):
         package.write_text(text, encoding="utf-8")
-        assert machine.run(*words, *more) == 1
+        assert machine.run("toolkit", str(package), sha256, simulated) == 1
         assert said in capfd.readouterr().err
     assert not (machine.root / "was-run").exists()
     package.write_text(script, encoding="utf-8")
-    machine.run(*words, "--sha256", digest, "--simulated", "true")
+    machine.run("toolkit", str(package), digest, "true")
     assert (machine.root / "was-run").exists()
+
+
+def test_the_layer_is_sealed_where_the_system_before_is_mounted(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (machine.root / "before").mkdir()
+    program = machine.root / "bin" / "seal-layer"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\necho "$@" >{machine.root}/sealed\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    script = LOG + TOOLKITS["ascend-toolkit"]
+    assert machine.install("toolkit", script) == 1
+    assert not (machine.root / "sealed").exists()
+    assert machine.install("toolkit", script + SET_ENV) == 0
+    assert "--after / --link --only" in (machine.root / "sealed").read_text(encoding="utf-8")

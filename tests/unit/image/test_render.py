@@ -96,10 +96,9 @@ def test_installers_that_call_programs_of_the_target_run_on_its_machine(tmp_path
     parents = dict(re.findall(r"^FROM (?:--\S+ )?(\S+) AS (\S+)$", text, re.MULTILINE))
     assert parents["${INSTALLER_IMAGE}"] == "installer-base"
     assert "\nFROM installer AS toolkit\n" in text
-    assert "\nFROM build AS layer-toolkit\n" in text
+    assert "\nFROM sealer AS layer-toolkit\n" in text
     assert text.count("seal-layer --before /before --after /after --only") == 3
     assert "--link --only" not in text
-    assert "BASE_IMAGE, BUILD_IMAGE and INSTALLER_IMAGE" in text
 
 
 LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
@@ -125,23 +124,6 @@ def test_a_component_that_is_left_out_leaves_no_trace(
 
     assert traces(checkout.target())
     assert not traces(checkout.target(**changes))
-
-
-def test_an_interpreter_of_its_own(checkout: Checkout) -> None:
-    files = rendered(checkout, checkout.target("bare"))
-    text, record = files["Dockerfile"], json.loads(files["target.json"])
-    assert record["interpreter"] == "/usr/local/python3.8/bin/python3.8"
-    assert record["site_packages"] == "/usr/local/python3.8/lib/python3.8/site-packages"
-    assert "from=artifacts,source=cpython-3.8.18-aarch64.tar.gz" in text
-    assert "        python3 \\\n" not in text
-    assert "libpython3-dev" not in text
-
-
-def test_the_interpreter_of_the_base(checkout: Checkout) -> None:
-    files = rendered(checkout, checkout.target())
-    assert json.loads(files["target.json"])["interpreter"] == "/usr/bin/python3.9"
-    assert "libpython3-dev" in files["Dockerfile"]
-    assert "PYTHON_SHA256" not in files["Dockerfile"]
 
 
 def test_the_machine_is_in_every_path_and_option(checkout: Checkout) -> None:

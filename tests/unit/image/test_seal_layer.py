@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The script that makes a layer of what a step did."""
+"""seal-layer, which makes a layer of what a step did."""
 
 from __future__ import annotations
 
+import filecmp
 import marshal
 import os
+import socket
 import stat
 import sys
 from pathlib import Path
@@ -104,10 +106,10 @@ def test_a_layer_of_links_takes_no_space(seal: Seal, trees: tuple[Path, Path], l
 
 
 def test_what_a_layer_of_links_leaves_out_stays_for_the_next_step(
-    seal: Seal, trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    seal: Seal, trees: tuple[Path, Path], layer: Path
 ) -> None:
     before, after = trees
-    monkeypatch.setenv("LEAVE_OUT", "opt/*/tests")
+    write(layer.with_name("leave-out"), "opt/*/tests\n")
     write(after / "opt" / "a" / "tests" / "x", "x")
     write(after / "opt" / "a" / "y", "y")
     assert seal("--before", before, "--after", after, "--link") == {"opt/a/y": "y"}
@@ -201,10 +203,9 @@ def test_a_wheel_does_not_say_from_where_it_was_installed(
     assert (info / "direct_url.json").exists()
 
 
-def test_what_is_left_out_goes_with_all_that_is_in_it(
-    seal: Seal, layer: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LEAVE_OUT", "*-packages/p/*/tests *-packages/p/tests usr/bin/*dump*")
+def test_what_is_left_out_goes_with_all_that_is_in_it(seal: Seal, layer: Path) -> None:
+    patterns = "*-packages/p/*/tests\n*-packages/p/tests\nusr/bin/*dump*\n"
+    write(layer.with_name("leave-out"), patterns)
     site = layer / "usr" / "lib" / "site-packages"
     for name in ("p/a/b/tests/deep/x", "p/tests/x", "p/a/latests/x", "q/a/tests/x", "p/tests.py"):
         write(site / name, "x")
@@ -222,13 +223,11 @@ def test_nothing_is_left_out_unless_something_is_named(seal: Seal, layer: Path) 
     assert seal() == {"tests/x": "x"}
 
 
-def test_python_files_are_compiled_for_their_place(
-    seal: Seal, layer: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_files_are_compiled_for_their_place(seal: Seal, layer: Path) -> None:
     source = write(layer / "site" / "p" / "a.py", "def f():\n    return {'a', 'b', None}\n")
     write(layer / "site" / "broken.py", "def\n")
     write(layer / "elsewhere" / "c.py", "")
-    monkeypatch.setenv("COMPILE", "/site /missing")
+    write(layer.with_name("compile"), "/site\n/missing\n")
     tag = sys.implementation.cache_tag
     compiled = source.parent / "__pycache__" / f"a.{tag}.pyc"
     seal()
@@ -262,3 +261,92 @@ def test_rights_of_others_are_dropped(seal: Seal, layer: Path, trees: tuple[Path
     expected = {**usual, "run/lock": 0o1755, "var/tmp": 0o1755}
     assert {name: stat.S_IMODE(mode) for name, mode in found.items()} == expected
     assert os.listxattr(layer / "usr/bin/new") == []
+
+
+def test_compiled_files_of_other_layers(seal: Seal, layer: Path, tmp_path: Path) -> None:
+    for part in ("kernels", "toolkit"):
+        write(tmp_path / "cann" / part / "opt" / part / "a.py", "x = 1\n")
+    tag = sys.implementation.cache_tag
+    found = {*seal("--compiled-of", tmp_path / "cann", "/opt")}
+    assert found == {f"opt/{p}/__pycache__/a.{tag}.pyc" for p in ("kernels", "toolkit")}
+    assert {int(path.stat().st_mtime) for path in layer.rglob("*")} == {DATE}
+
+
+def test_what_a_running_system_makes_again_is_left_out(
+    seal: Seal, trees: tuple[Path, Path], layer: Path
+) -> None:
+    before, after = trees
+    for name in ("var/cache/apt/x.deb", "var/log/dpkg.log", "dev/null", "tmp/x/y", "run/secrets/x"):
+        write(after / name, "x")
+    write(after / "var" / "lib" / "dpkg" / "status", "x")
+    assert seal("--before", before, "--after", after) == {"var/lib/dpkg/status": "x"}
+    assert not [name for name in ("dev", "tmp", "run/secrets") if (layer / name).exists()]
+
+
+@needs_root
+def test_folders_of_logs_and_caches_stay_without_what_is_in_them(
+    seal: Seal, trees: tuple[Path, Path], layer: Path
+) -> None:
+    """Packages own them, and programs such as nginx do not start without them."""
+    before, after = trees
+    for name in ("var/log/nginx/a/access.log", "var/cache/nginx/x", "run/httpd/httpd.pid"):
+        write(after / name, "x")
+    (after / "var/log/nginx").chmod(0o750)
+    os.chown(after / "var/log/nginx", 33, 4)
+    (after / "var/log/latest").symlink_to("nginx")
+    assert seal("--before", before, "--after", after) == {}
+    found = layer / "var/log/nginx"
+    info = found.stat()
+    assert (stat.S_IMODE(info.st_mode), info.st_uid, info.st_gid) == (0o750, 33, 4)
+    assert all((layer / name).is_dir() for name in ("var/log/nginx/a", "var/cache/nginx"))
+    assert (layer / "run/httpd").is_dir()
+    assert (layer / "var/log/latest").readlink() == Path("nginx")
+
+
+@pytest.mark.parametrize("options", [[], ["--link"]])
+def test_equal_size_and_date_are_not_equal_content(
+    seal: Seal, trees: tuple[Path, Path], options: list[str]
+) -> None:
+    before, after = trees
+    write(after / "etc" / "passwd", "evil")
+    assert seal("--before", before, "--after", after, *options) == {"etc/passwd": "evil"}
+
+
+def test_a_file_that_both_systems_share_is_not_read(
+    seal: Seal, trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of CANN's installers runs on top of gigabytes, which it leaves as they are."""
+    before, after = trees
+    read: list[Path] = []
+
+    def compare(one: Path, _other: Path, *, shallow: bool) -> bool:
+        assert not shallow
+        read.append(one)
+        return True
+
+    monkeypatch.setattr(filecmp, "cmp", compare)
+    (after / "etc" / "passwd").unlink()
+    os.link(before / "etc" / "passwd", after / "etc" / "passwd")
+    assert seal("--before", before, "--after", after) == {}
+    assert read == [before / "usr" / "bin" / "sh"]
+
+
+@pytest.mark.parametrize("options", [[], ["--link"]])
+@needs_root
+def test_special_files(
+    seal: Seal, trees: tuple[Path, Path], layer: Path, options: list[str]
+) -> None:
+    """A pipe and a device stay, without rights for others; sockets are left out."""
+    before, after = trees
+    os.mkfifo(after / "pipe")
+    (after / "pipe").chmod(0o666)
+    for tree, device in ((before, (1, 3)), (after, (1, 5))):
+        os.mknod(tree / "changed", 0o600 | stat.S_IFCHR, os.makedev(*device))
+        os.mknod(tree / "same", 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(after / "socket"))
+    assert seal("--before", before, "--after", after, *options) == {}
+    assert sorted(path.name for path in layer.iterdir()) == ["changed", "pipe"]
+    assert (layer / "pipe").stat().st_mode == stat.S_IFIFO | 0o644
+    assert (layer / "changed").stat().st_rdev == os.makedev(1, 5)
+    assert {path.stat().st_mtime for path in layer.iterdir()} == {DATE}

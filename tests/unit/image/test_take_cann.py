@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import json
 import os
 import struct
@@ -15,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.matrices import CHECKOUT
+from tests.unit.image.context_programs import load
 
-SCRIPT = CHECKOUT / "cannery" / "image" / "vendor" / "take-cann"
 ASCEND = "usr/local/Ascend"
 OLD = f"{ASCEND}/ascend-toolkit/8.3.RC1"
 NEW = f"{ASCEND}/cann-9.1.0"
@@ -64,13 +61,8 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def program() -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader("take_cann", str(SCRIPT))
-    spec = importlib.util.spec_from_loader("take_cann", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+def program(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    return load("take-cann", monkeypatch, "vendor")
 
 
 @pytest.fixture

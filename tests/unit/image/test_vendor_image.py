@@ -14,11 +14,10 @@ from cannery.common.bases import Address, CannSource
 from cannery.common.errors import ArtifactError
 from cannery.common.model import Target
 from cannery.fetch.needs import cann_files, needed_files
-from cannery.image.bake_file import Caches, ImageBuild, bake_file, stage_file
+from cannery.image.bake_file import Caches, ImageBuild, bake_file
 from cannery.image.content_key import KeyInputs
 from cannery.image.plan import plan_image
 from cannery.image.vendor_image import (
-    FACTS_STAGE,
     VendorFacts,
     check_facts,
     image_of,
@@ -239,13 +238,3 @@ def test_the_dockerfile_that_takes_cann_is_in_the_bake_file() -> None:
     contexts = main["contexts"]
     assert contexts["vendor"] == f"docker-image://{IMAGE}"
     assert (Path(contexts["take-cann"]) / "take-cann").is_file()
-
-
-def test_the_facts_are_written_into_a_folder() -> None:
-    text = stage_file(build(), (FACTS_STAGE, Path("/out")), ca=None, index=True)
-    found = json.loads(text)["target"]
-    assert {*found} == {"a_b"}
-    assert found["a_b"]["output"] == ["type=local,dest=/out"]
-    assert found["a_b"]["target"] == "facts"
-    assert found["a_b"]["args"] == {"BUILD_IMAGE": "debian"}
-    assert found["a_b"]["secret"] == ["id=index,env=CANNERY_INDEX_URL"]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def matrix(tmp_path: Path) -> Matrix:
     return load(tmp_path, TEXT)
 
 
-def test_what_a_stack_says(matrix: Matrix) -> None:
+def test_the_fields_of_an_application(matrix: Matrix) -> None:
     application = matrix.targets["served"].application
     assert application
     assert (application.component, application.version) == ("serve", "1.2")
@@ -34,7 +35,7 @@ def test_what_a_stack_says(matrix: Matrix) -> None:
     ]
 
 
-def test_what_a_stack_asks_for_comes_before_what_its_target_does(matrix: Matrix) -> None:
+def test_requirements_of_an_application_come_first(matrix: Matrix) -> None:
     served, other = matrix.targets["served"], matrix.targets["other"]
     assert served.requirements == ("serve==1.2", "accelerate>=0.34.0", "tqdm")
     assert Requirements(served).groups["application"] == served.requirements
@@ -45,7 +46,7 @@ def test_a_stack_without_requirements_has_no_layer(matrix: Matrix) -> None:
     assert "application" not in Requirements(matrix.targets["old"]).groups
 
 
-def test_what_is_built_from_sources(matrix: Matrix) -> None:
+def test_sdists(matrix: Matrix) -> None:
     sdists = Requirements(matrix.targets["served"]).sdists
     assert set(sdists) == {"deepspeed", "fire", "rouge-score"}
     assert set(Requirements(matrix.targets["full"]).sdists) == {"deepspeed"}
@@ -57,7 +58,7 @@ def test_a_stack_is_the_last_component(matrix: Matrix) -> None:
     assert "torch" not in matrix.targets["other"].components
 
 
-def test_what_only_vendors_have_is_an_artifact(matrix: Matrix) -> None:
+def test_artifacts(matrix: Matrix) -> None:
     assert {name: file.name for name, file in matrix.targets["served"].artifacts.items()} == {
         "toolkit": "toolkit_8.0.RC2_linux-aarch64.run",
         "kernels": "kernels-910b_8.0.RC2_linux.run",
@@ -86,7 +87,7 @@ def test_what_only_vendors_have_is_an_artifact(matrix: Matrix) -> None:
         ("other", set()),
     ],
 )
-def test_what_the_simulator_cannot_make(matrix: Matrix, name: str, real: set[str]) -> None:
+def test_real_artifacts(matrix: Matrix, name: str, real: set[str]) -> None:
     assert set(matrix.targets[name].real_artifacts) == real
 
 
@@ -104,23 +105,27 @@ def test_another_framework_needs_nothing_of_torch(matrix: Matrix) -> None:
     assert (other.torch, other.torch_npu, other.cxx_abi) == ("", "", 1)
 
 
+@pytest.mark.parametrize(
+    ("torch", "python", "missing"),
+    [
+        ("2.5.1", "3.9.2", False),
+        ("2.6.0", "3.9.2", True),
+        ("2.8.0", "3.9.2", True),
+        ("2.10.0", "3.11.2", False),
+    ],
+)
+def test_importlib_metadata_is_installed_where_torch_imports_it_undeclared(
+    tmp_path: Path, torch: str, python: str, missing: bool
+) -> None:
+    full = load(tmp_path).targets["full"]
+    target = replace(full, torch=torch, python=replace(full.python, version=python))
+    added = ("importlib-metadata",) if missing else ()
+    assert Requirements(target).groups["torch"] == (f"torch=={torch}", *added)
+
+
 # What is replaced in TEXT, by what, where the problem is, what is said of it.
 PROBLEMS = {
-    "unknown key": (
-        "packages: [pdsh, git]",
-        "pakages: [pdsh, git]",
-        "pakages",
-        "unknown key 'pakages' in applications.serve-1.2. Did you mean 'packages'?",
-    ),
     "no component": ("    component: plain\n", "", "version: 3\n", "has no 'component'. Add it."),
-    "no version": ("    version: 1.2\n", "", "component: serve", "has no 'version'. Add it."),
-    "component with a dash": (
-        "component: serve",
-        "component: my-serve",
-        "my-serve",
-        "Use a-z, 0-9",
-    ),
-    "component in capitals": ("component: serve", "component: Serve", "Serve", "cannot be a comp"),
     "component of ours": (
         "component: plain",
         "component: torch",
@@ -151,52 +156,14 @@ PROBLEMS = {
         "fire==1",
         "'fire==1' is not the name of a package",
     ),
-    "sdist as it is imported": (
-        "rouge-score]",
-        "rouge_score]",
-        "rouge_score",
-        "is not the name of a p",
-    ),
-    "package with an option": (
-        "[pdsh,",
-        "[--purge,",
-        "--purge",
-        "is not the name of a package",
-    ),
-    "package with a command": (
-        "[pdsh,",
-        "[pdsh; id,",
-        "pdsh; id",
-        "is not the name of a package",
-    ),
     "variable with a space": (
         'DISABLE_VERSION_CHECK: "1"',
         'DISABLE_VERSION_CHECK: "1 2"',
         '"1 2"',
         "'1 2' cannot be in 'environment'",
     ),
-    "variable of a variable": (
-        "SERVE_CACHE: /var",
-        "SERVE_CACHE: $HOME",
-        "$HOME",
-        "cannot be in 'environment'",
-    ),
     "variable that is none": ("{DISABLE_VERSION_CHECK:", "{9X-:", '"1"', "'9X-' cannot be in 'env"),
-    "list for a mapping": (
-        'environment: {DISABLE_VERSION_CHECK: "1", SERVE_CACHE: /var/cache/serve}',
-        "environment: [A]",
-        "[A]",
-        "applications.serve-1.2.environment: this must be a mapping",
-    ),
-    "list for a folder": (
-        "./hf_cache: /root",
-        "./hf_cache: [/root]\n      ./x: /root",
-        "[/root]",
-        "must be text, not a list",
-    ),
     "port that is none": ("[7860,", "[http,", "http,", "'http' is not a port."),
-    "port that cannot be": ("[7860,", "[78600,", "78600", "'78600' is not a port."),
-    "pair of ports": ("[7860,", '["80:80",', '"80:80"', "'80:80' is not a port."),
     "volume with an option": (
         "/data: /data",
         '/data: "/data:rw"',
@@ -204,37 +171,11 @@ PROBLEMS = {
         "'/data:rw' cannot be in 'volumes'",
     ),
     "source in a path": ("folder: serve_lib", "folder: a/b", "a/b", "cannot be a component"),
-    "source with a dash": ("folder: serve_lib", "folder: serve-lib", "serve-lib\n", "Use a-z, 0-9"),
-    "source like a package of CANN": (
-        "folder: serve_lib",
-        "folder: toolkit",
-        "toolkit\n        file: serve",
-        "'toolkit' is the name of another component.",
-    ),
     "source like another": (
         "folder: serve_extra",
         "folder: serve_lib",
         "serve_lib\n        file: serve-extra",
         "'serve_lib' is the folder of another source.",
-    ),
-    "source without origin": ("        origin: a tag\n", "", "folder: serve_lib", "no 'origin'"),
-    "source that is text": (
-        "sources:\n",
-        "sources:\n      - a.tar.gz\n",
-        "a.tar.gz",
-        "must be a mapping",
-    ),
-    "wheel with a dash": (
-        "serve_npu:\n",
-        "serve-npu:\n",
-        "file: serve_npu",
-        "Use a-z, 0-9 and '_'",
-    ),
-    "wheel of ours": (
-        "serve_npu:\n",
-        "apex:\n",
-        "file: serve_npu",
-        "'apex' is the name of another component",
     ),
     "vendor wheel with another field": (
         "{tag}-{abi}-linux_{machine}.whl\n    origin: a release",
@@ -248,23 +189,11 @@ PROBLEMS = {
         "summary: what only a vendor has",
         "targets.old: there is no 'torch'. Add it.",
     ),
-    "torch without torch_npu": (
-        "    torch_npu: 1.11.0\n",
-        "",
-        "summary: what only a vendor has",
-        "targets.old: there is no 'torch_npu'. Add it.",
-    ),
     "a reason of several lines": (
         "summary: a server",
         'summary: a server\n    unverified: "a\\nRUN id"',
         '"a\\nRUN',
         "unverified: it must not have quotes, backslashes, '$' or line breaks.",
-    ),
-    "a reason with quotes": (
-        "summary: a server",
-        'summary: a server\n    unverified: it is "good"',
-        'it is "good"',
-        "unverified: it must not have quotes",
     ),
     "no reason": (
         "summary: a server",

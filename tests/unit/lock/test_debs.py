@@ -19,7 +19,7 @@ DEBS = st.builds(Deb, name=WORDS, version=WORDS, architecture=WORDS, sha256=WORD
 
 @pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(["os", "packages-hccl_test"]), st.sets(DEBS)))
-def test_what_is_written_is_read_back(layers: dict[str, set[Deb]]) -> None:
+def test_a_record_is_read_back(layers: dict[str, set[Deb]]) -> None:
     found = parse_debs(debs_text("debian:11 (registry)", layers)).layers
     assert found == {name: tuple(sorted(debs)) for name, debs in layers.items()}
 
@@ -31,12 +31,12 @@ def test_the_list_of_an_image_is_recorded_with_epochs() -> None:
 
 
 @pytest.mark.parametrize("line", ["curl=1 arm64", "curl", CURL.line])
-def test_a_line_that_is_no_package_of_a_layer(line: str) -> None:
+def test_an_invalid_line_of_a_record(line: str) -> None:
     with pytest.raises(MatrixError, match=r"images/a/packages.lock:2:1: invalid line"):
         parse_debs(f"# a comment\n{line}\n", "images/a/packages.lock")
 
 
-def test_a_hash_of_a_layer_is_that_of_its_packages() -> None:
+def test_a_layer_is_hashed_by_its_packages() -> None:
     lock = parse_debs(debs_text("one", {"os": [CURL, CPP], "packages-application": []}))
     again = parse_debs(debs_text("another", {"os": [CPP, CURL]}))
     assert lock.digest("os") == again.digest("os") != lock.digest("packages-application")

@@ -47,10 +47,6 @@ def locked(index: PackageIndex, *requirements: str, options: tuple[str, ...] = (
     return [line for line in lines if line and not line.lstrip().startswith("#")]
 
 
-def test_the_newest_version_is_chosen(index: PackageIndex) -> None:
-    assert locked(index, "demo") == ["demo==2"]
-
-
 VARIABLES = ("UV_CONSTRAINT", "UV_OVERRIDE", "UV_BUILD_CONSTRAINT", "PIP_CONSTRAINT")
 WORDS = {
     "UV_RESOLUTION": "lowest",
@@ -107,7 +103,7 @@ def test_the_documented_variable_names_the_index(
 
 
 @pytest.mark.slow
-def test_what_a_marker_leaves_out_is_not_in_the_lock(index: PackageIndex) -> None:
+def test_markers_apply_to_the_target(index: PackageIndex) -> None:
     options = ("--python-version", "3.9.2", "--python-platform", "aarch64-manylinux_2_31")
     marked = ("demo; python_version < '3.9'", "demo; platform_machine == 'x86_64'")
     assert locked(index, *marked, options=options) == []

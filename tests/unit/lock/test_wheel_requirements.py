@@ -13,12 +13,13 @@ import pytest
 
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex
 from cannery.lock import wheel_requirements
 from cannery.lock.lock_file import contradictions, parse_lock, with_files
 from cannery.lock.wheel_requirements import Metadata
 from tests.unit.applications import stacked_checkout
-from tests.unit.uv_standin import INDEX
 
+INDEX = PackageIndex(ca=None, index_url="")
 SIX = "numpy", "torch", "torch-npu", "accelerate", "tqdm", "filelock"
 GROUPS = {
     "numpy": "-r cann.in",
@@ -83,7 +84,7 @@ def wanted(text: str) -> dict[str, tuple[str, ...]]:
     return {wheel.name: wheel.wants for wheel in parse_lock(text).wheels if wheel.wants}
 
 
-def test_what_wheels_want_of_what_the_target_names(pip: Pip, target: Target) -> None:
+def test_requirements_between_named_packages_are_kept(pip: Pip, target: Target) -> None:
     requires = ["torch ==2.3.1", "filelock>=1", 'tqdm>4 ; extra == "progress"', "Numpy <2, >=1.17"]
     pip.says = {
         "torch-npu": {"requires_dist": requires, "requires_python": ">=3.8"},
@@ -123,7 +124,7 @@ def test_each_wheel_is_asked_for_once_and_no_sdist(pip: Pip, target: Target) -> 
         ({"report": '{"install": [1]}'}, "pip's report is not as expected: TypeError("),
     ],
 )
-def test_a_lock_is_kept_without_what_cannot_be_read(
+def test_unreadable_metadata_leaves_the_lock(
     pip: Pip,
     target: Target,
     capsys: pytest.CaptureFixture[str],
@@ -162,7 +163,7 @@ def with_line(name: str, line: str, versions: Mapping[str, str] = VERSIONS) -> s
         ("torch", "filelock>=99", ()),
     ],
 )
-def test_what_contradicts_a_target(
+def test_contradictions(
     target: Target, name: str, line: str, said: tuple[str, str] | tuple[()]
 ) -> None:
     text = with_line(name, line)
@@ -179,7 +180,7 @@ def test_what_contradicts_a_target(
         assert problem.fix.endswith("then run 'python build.py lock --target served'.")
 
 
-def test_a_wheel_of_any_version_says_nothing_because_the_next_lock_finds_one_that_fits(
+def test_an_unbounded_requirement_contradicts_nothing(
     target: Target,
 ) -> None:
     text = with_line("accelerate", "python>=3.10 numpy>=2")
@@ -188,7 +189,7 @@ def test_a_wheel_of_any_version_says_nothing_because_the_next_lock_finds_one_tha
     assert contradictions(replace(bounded, requirements=("accelerate",)), parse_lock(text)) == []
 
 
-def test_a_wheel_that_the_target_names_no_more_says_nothing(target: Target) -> None:
+def test_an_outdated_wheel_contradicts_nothing(target: Target) -> None:
     text = with_line("torch-npu", "torch==2.4.0", {**VERSIONS, "torch-npu": "2.4.0"})
     assert contradictions(target, parse_lock(text)) == []
 
@@ -200,7 +201,7 @@ def test_torch_from_a_file_is_a_version_too(target: Target) -> None:
 
 
 @pytest.mark.parametrize("line", ["torch==", "torch=2", "../x"])
-def test_a_line_that_somebody_broke(line: str) -> None:
+def test_a_broken_line_is_named(line: str) -> None:
     text = with_line("torch", line)
     with pytest.raises(MatrixError) as caught:
         parse_lock(text, "images/x/requirements.lock")

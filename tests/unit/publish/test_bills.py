@@ -18,7 +18,6 @@ from cannery.publish.attestations import (
     attestation_manifest,
     encoded,
     index_entry,
-    statement,
 )
 from cannery.publish.scan import bills, published_bills
 from cannery.registry.oci import INDEX, MANIFEST, digest_of
@@ -32,8 +31,7 @@ SBOM: dict[str, Any] = {"spdxVersion": "SPDX-2.3", "packages": []}
 
 def stored(*predicates: tuple[str, dict[str, Any]]) -> tuple[dict[str, tuple[str, bytes]], str]:
     """What a registry has of an image with these attestations, by digest, and its index."""
-    statements = [statement("x", IMAGE, kind, content) for kind, content in predicates]
-    manifest, blobs = attestation_manifest(IMAGE, statements)
+    manifest, blobs = attestation_manifest("x", IMAGE, dict(predicates))
     index = encoded({"mediaType": INDEX, "manifests": [index_entry(IMAGE, manifest).to_json()]})
     found = {each.digest: ("application/octet-stream", each.content) for each in blobs}
     found[manifest.digest] = (MANIFEST, manifest.content)

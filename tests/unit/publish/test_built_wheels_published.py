@@ -10,7 +10,7 @@ import pytest
 from cannery.common.model import Target
 from cannery.lock.lock_file import parse_lock, read_lock
 from cannery.publish.attestations import Builder, Inputs, UsedBase, slsa, spdx
-from cannery.publish.inventory import Inventory, Origin, Package, wheels
+from cannery.publish.inventory import Inventory, Package, wheels
 from tests.unit.bills import read_slsa, read_spdx
 from tests.unit.built_wheels import built_checkout
 from tests.unit.matrices import DIGEST, Checkout
@@ -44,11 +44,6 @@ def test_the_bill_names_the_sdist_and_its_hash(checkout: Checkout) -> None:
     assert found["sourceInfo"] == "built from the sdist serve-npu==1.1 of a package index"
     assert found["checksums"] == [{"algorithm": "SHA256", "checksumValue": DIGEST}]
     assert found["externalRefs"][0]["referenceLocator"] == "pkg:pypi/serve-npu@1.1"
-
-
-def test_another_version_is_of_unknown_source(checkout: Checkout) -> None:
-    [found] = inventory(checkout, "1.1").wheels
-    assert found.source is Origin.UNKNOWN
 
 
 def test_the_provenance_names_the_sdist_and_what_built_it(checkout: Checkout) -> None:

@@ -51,7 +51,7 @@ def test_another_version_is_found_where_it_has_effects(project: Project) -> None
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("sympy==1.14.0", "sympy==1.13.1"), encoding="utf-8")
     found = compared(project)
-    sections = {each.name: each for each in found.sections if each.differs}
+    sections = {n: each for n, each in found.sections.items() if each.differs}
     assert sections["wheels"].changed == {"sympy": ("1.14.0", "1.13.1")}
     assert {*sections["rendered files"].changed} == {"Dockerfile"}
     assert {*sections} == {"wheels", "rendered files"}
@@ -64,7 +64,7 @@ def test_another_file_of_the_same_version_is_found(project: Project) -> None:
     text = path.read_text(encoding="utf-8")
     new = "sympy-1.14.0-cp39-cp39-linux_aarch64.whl"
     path.write_text(text.replace("sympy-1.14.0-py3-none-any.whl", new), encoding="utf-8")
-    [files] = [each for each in compared(project).sections if each.name == "files of wheels"]
+    files = compared(project).sections["files of wheels"]
     assert {*files.changed} == {"sympy"}
     assert files.changed["sympy"][1].startswith(new)
 
@@ -78,7 +78,7 @@ def test_other_packages_of_apt_are_found(project: Project) -> None:
     git(project.root, "tag", "--force", "first")
     path.write_text(debs_text("", {"os": [replace(curl, version="2")]}), encoding="utf-8")
     found = compared(project)
-    sections = {each.name: each for each in found.sections if each.differs}
+    sections = {n: each for n, each in found.sections.items() if each.differs}
     assert sections["debian"].changed == {"curl": ("1", "2")}
     assert {*sections["rendered files"].changed} == {"Dockerfile"}
     assert [layer.name for layer in found.layers if layer.state != "equal"] == ["os"]
@@ -87,7 +87,7 @@ def test_other_packages_of_apt_are_found(project: Project) -> None:
 def test_a_change_of_the_build_programs_is_found(project: Project) -> None:
     program = project.build_context / "seal-layer"
     program.write_text("other\n", encoding="utf-8")
-    found = {each.name: each for each in compared(project).sections if each.differs}
+    found = {n: each for n, each in compared(project).sections.items() if each.differs}
     assert "seal-layer" in found["build programs"].changed
 
 

@@ -51,13 +51,13 @@ AFTER = replace(
 def test_a_file_that_only_one_side_knows_is_no_difference() -> None:
     found = difference(BEFORE, replace(BEFORE, files={}))
     assert not found.differs
-    assert [section.name for section in found.sections] == ["wheels", "environment"]
+    assert [*found.sections] == ["wheels", "environment"]
 
 
 def test_sections_of_one_side_are_named_and_not_compared() -> None:
     record = replace(AFTER, kind=SideKind.RECORD, sections={"wheels": {}, "components": {}})
     found = difference(BEFORE, record)
-    assert [section.name for section in found.sections] == ["wheels"]
+    assert [*found.sections] == ["wheels"]
     assert found.only_one == ("components", "environment")
     assert "not compared, because only one side has them: components, environment" in (
         difference_text(found)
@@ -156,13 +156,13 @@ def test_every_entry_is_counted_once_and_both_ways_are_mirrors(
 ) -> None:
     found, back = difference(one, two), difference(two, one)
     assert found.differs == back.differs
-    for section in found.sections:
-        if section.name in one.sections:
-            both = {*one.sections[section.name], *two.sections[section.name]}
+    for name, section in found.sections.items():
+        if name in one.sections:
+            both = {*one.sections[name], *two.sections[name]}
             counted = [*section.added, *section.removed, *section.changed]
             assert len(counted) + section.equal == len(both)
-    assert {each.name: each.added for each in found.sections} == {
-        each.name: each.removed for each in back.sections
+    assert {name: section.added for name, section in found.sections.items()} == {
+        name: section.removed for name, section in back.sections.items()
     }
     difference_text(found, 40)
     assert json.loads(difference_json(found))["differs"] == found.differs

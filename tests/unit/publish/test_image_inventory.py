@@ -22,15 +22,11 @@ from cannery.lock.debs import DEBS
 from cannery.lock.lock_file import parse_lock
 from cannery.publish.attestations import package_url
 from cannery.publish.inventory import (
-    INSTALLED,
     LOCK,
     RECORD,
     RPMS,
-    Inventory,
     Origin,
     image_inventory,
-    rpm_files,
-    rpm_packages,
 )
 from tests.unit.matrices import DIGEST, Checkout, lock_for
 
@@ -162,19 +158,33 @@ def test_an_image_without_either_is_not_simulated(image: Image, target: Target) 
     assert {each.source for each in found.vendor} == {Origin.VENDOR}
 
 
-def test_an_image_with_rpm_has_its_lists(image: Image, target: Target) -> None:
-    image.files[f"{RPMS}/os.txt"] = f"{'a' * 64}  make-4.4-1.aarch64.rpm\n"
-    image.files[INSTALLED] = "make\t4.4-1\taarch64\tGPLv3+\nbash\t5.2-1\taarch64\tGPLv3+\n"
-    found = image_inventory("cannery:full", "linux/arm64", target).debian
-    assert [(each.name, each.sha256[:1], each.source) for each in found] == [
-        ("bash", "", Origin.RPM),
-        ("make", "a", Origin.RPM),
-    ]
+RPM_LIST = """\
+gcc-c++\t12.3.1-30.oe2403\taarch64\tGPLv3+
+glibc\t2.38-29.oe2403\taarch64\tLGPLv2+
+perl\t4:5.38.0-6.oe2403\taarch64\tGPL-1.0-or-later
+broken line
+"""
 
 
-def test_a_place_is_read_once(image: Image, target: Target) -> None:
-    image_inventory("cannery:full", "linux/arm64", target)
-    assert len(image.asked) == len({*image.asked})
+def test_rpm_packages_have_the_file_of_their_layer_or_are_of_the_base(
+    image: Image, target: Target
+) -> None:
+    image.files[f"{RPMS}/installed.txt"] = RPM_LIST
+    image.files[f"{RPMS}/os.txt"] = f"{'a' * 64}  gcc-c++-12.3.1-30.oe2403.aarch64.rpm\n"
+    image.files[f"{RPMS}/dev.txt"] = f"{'b' * 64}  perl-5.38.0-6.oe2403.aarch64.rpm\nnothing\n"
+    inventory = image_inventory("cannery:full", "linux/arm64", target)
+    gcc, glibc, perl = inventory.debian
+    assert (gcc.file, gcc.sha256) == ("gcc-c++-12.3.1-30.oe2403.aarch64.rpm", "a" * 64)
+    assert (gcc.place, gcc.license, gcc.source) == ("", "GPLv3+", Origin.RPM)
+    assert (glibc.file, glibc.place) == ("", "the base image")
+    # The epoch is not in the name of a file.
+    assert perl.sha256 == "b" * 64
+    url = "pkg:rpm/openeuler/gcc-c%2B%2B@12.3.1-30.oe2403?arch=aarch64&distro=openEuler-24.03"
+    inventory = replace(inventory, distribution="openEuler-24.03")
+    made = PackageURL.from_string(package_url(gcc, inventory))
+    assert made == PackageURL.from_string(url)
+    unknown = package_url(gcc, replace(inventory, distribution=""))
+    assert PackageURL.from_string(unknown).namespace is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '"full"', "{}", '{"id": "full"}'])
@@ -207,34 +217,3 @@ def test_an_archive_that_breaks_off_is_told(image: Image, target: Target) -> Non
     image.cut = 700
     with pytest.raises(EngineError, match=r"archive of .* is incomplete"):
         image_inventory("cannery:full", "linux/arm64", target)
-
-
-RPM_LIST = """\
-gcc-c++\t12.3.1-30.oe2403\taarch64\tGPLv3+
-glibc\t2.38-29.oe2403\taarch64\tLGPLv2+
-perl\t4:5.38.0-6.oe2403\taarch64\tGPL-1.0-or-later
-broken line
-"""
-RPM_FILES = [
-    f"{'a' * 64}  gcc-c++-12.3.1-30.oe2403.aarch64.rpm\n",
-    f"{'b' * 64}  perl-5.38.0-6.oe2403.aarch64.rpm\nnothing\n",
-]
-
-
-def test_packages_have_the_file_of_their_layer_or_are_of_the_base() -> None:
-    gcc, glibc, perl = rpm_packages(RPM_LIST, rpm_files(RPM_FILES))
-    assert (gcc.file, gcc.sha256) == ("gcc-c++-12.3.1-30.oe2403.aarch64.rpm", "a" * 64)
-    assert (gcc.place, gcc.license, gcc.source) == ("", "GPLv3+", Origin.RPM)
-    assert (glibc.file, glibc.place) == ("", "the base image")
-    # The epoch is not in the name of a file.
-    assert perl.sha256 == "b" * 64
-
-
-def test_a_package_has_the_url_of_its_distribution() -> None:
-    inventory = Inventory(wheels=(), debian=(), vendor=(), distribution="openEuler-24.03")
-    gcc, *_ = rpm_packages(RPM_LIST, rpm_files(RPM_FILES))
-    url = "pkg:rpm/openeuler/gcc-c%2B%2B@12.3.1-30.oe2403?arch=aarch64&distro=openEuler-24.03"
-    made = PackageURL.from_string(package_url(gcc, inventory))
-    assert made == PackageURL.from_string(url)
-    unknown = package_url(gcc, replace(inventory, distribution=""))
-    assert PackageURL.from_string(unknown).namespace is None

@@ -1,18 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
+"""The provenance of an image, and how its statements are stored."""
+
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from packageurl import PackageURL
 
 from cannery.common.model import Target
 from cannery.lock.lock_file import LockedFile, parse_lock, with_files
 from cannery.matrix.project import Project
-from cannery.publish.attestations import BUILD_TYPE, Builder, Inputs, UsedBase, slsa
+from cannery.publish.attestations import (
+    BUILD_TYPE,
+    SLSA,
+    SPDX,
+    Builder,
+    Inputs,
+    UsedBase,
+    attestation_manifest,
+    index_entry,
+    slsa,
+    subject_name,
+)
 from cannery.publish.inventory import Inventory
 from tests.unit.bills import ANY_CONTENTS, CONTENTS, read_slsa
 from tests.unit.matrices import CHECKOUT, DIGEST, lock_for
@@ -87,13 +102,6 @@ def test_the_parameters_and_the_builder() -> None:
         "invocationId": "run 7",
         "finishedOn": "2026-11-21T12:00:00Z",
     }
-
-
-@pytest.mark.parametrize("simulated", [True, False])
-def test_a_simulated_build_says_so(simulated: bool) -> None:
-    definition = predicate(replace(CONTENTS, simulated=simulated))["buildDefinition"]
-    assert definition["externalParameters"]["simulate"] is simulated
-    assert definition["internalParameters"]["simulated"] is simulated
 
 
 def test_a_stand_in_is_no_vendor_file() -> None:
@@ -213,8 +221,61 @@ def test_every_vendor_file_and_debian_package_is_there(inventory: Inventory) -> 
     assert all("uri" in each or "digest" in each for each in dependencies(made))
 
 
-def test_the_schema_s_reader_finds_what_is_wrong() -> None:
-    made = predicate()
-    made["buildDefinition"]["resolvedDependency"] = []
-    with pytest.raises(Exception, match="resolvedDependency"):
-        read_slsa(made)
+SUBJECT = "sha256:" + "ab" * 32
+NAME = "pkg:docker/registry.example.com/ascend/images@tag?platform=linux%2Farm64"
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def digest(content: bytes) -> str:
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=3), st.dictionaries(st.text(), JSON, max_size=3))
+def test_a_manifest_names_all_that_it_needs(
+    sbom: dict[str, object], provenance: dict[str, object]
+) -> None:
+    made, documents = attestation_manifest(NAME, SUBJECT, {SPDX: sbom, SLSA: provenance})
+    blobs = {digest(each.content): each.content for each in documents}
+    manifest = json.loads(made.content)
+    config, layers = manifest["config"], manifest["layers"]
+    assert {each["digest"] for each in (config, *layers)} == blobs.keys()
+    for each in (config, *layers):
+        assert each["size"] == len(blobs[each["digest"]])
+    kinds = [layer["annotations"]["in-toto.io/predicate-type"] for layer in layers]
+    assert kinds == [SPDX, SLSA]
+    statements = [json.loads(blobs[layer["digest"]]) for layer in layers]
+    assert [statement["predicate"] for statement in statements] == [sbom, provenance]
+    for statement in statements:
+        assert statement["_type"] == "https://in-toto.io/Statement/v0.1"
+        assert statement["subject"] == [{"name": NAME, "digest": {"sha256": "ab" * 32}}]
+    rootfs = json.loads(blobs[config["digest"]])["rootfs"]
+    assert rootfs["diff_ids"] == [layer["digest"] for layer in layers]
+
+    entry = index_entry(SUBJECT, made).to_json()
+    assert entry["digest"] == digest(made.content)
+    assert entry["size"] == len(made.content)
+    assert entry["annotations"] == {
+        "vnd.docker.reference.digest": SUBJECT,
+        "vnd.docker.reference.type": "attestation-manifest",
+    }
+    assert entry["platform"] == {"architecture": "unknown", "os": "unknown"}
+
+
+@pytest.mark.parametrize(
+    ("repository", "name"),
+    [
+        (
+            "127.0.0.1:5000/ascend",
+            "pkg:docker/127.0.0.1:5000/ascend@t?platform=linux%2Farm64",
+        ),
+        ("r.example.com/a/b", "pkg:docker/r.example.com/a/b@t?platform=linux%2Farm64"),
+    ],
+)
+def test_the_subject_is_called_as_buildkit_calls_it(repository: str, name: str) -> None:
+    made = PackageURL.from_string(subject_name(repository, "t", "linux/arm64"))
+    assert made == PackageURL.from_string(name)

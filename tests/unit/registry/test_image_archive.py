@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import EngineError, FileError
+from cannery.common.errors import EngineError
 from cannery.registry import image_archive as layers
 from cannery.registry.image_archive import Blobs, Packed, unpacked
 from tests.unit.archives import Saved, digest, layer, pieces
@@ -136,12 +136,6 @@ def test_an_archive_without_a_layer(tmp_path: Path) -> None:
         pack(tmp_path, other.layout("plain"))
     with pytest.raises(EngineError, match=r"archive of .* cannot be read"):
         pack(tmp_path, b"no archive" * 100)
-
-
-def test_a_disk_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "blobs").write_text("a file where a folder should be", encoding="utf-8")
-    with pytest.raises(FileError, match="cannot write"):
-        pack(tmp_path / "blobs", FORMS["overlay2"])
 
 
 def test_a_blob_that_is_not_what_it_says(tmp_path: Path) -> None:

@@ -71,11 +71,6 @@ def test_the_text_is_stable_and_sorted() -> None:
     assert loaded["platforms"]["linux/arm64"]["layers"][0]["name"] == "torch"
 
 
-def test_no_records(tmp_path: Path) -> None:
-    assert read_records(tmp_path / "releases") == ()
-    assert latest((), "full") is None
-
-
 def test_the_latest_is_the_last_pushed_real_one(tmp_path: Path) -> None:
     older = record(tag="full-1", pushed="2026-10-01T00:00:00Z")
     simulated = record(tag="full-2-sim", pushed="2026-12-01T00:00:00Z", simulated=True)

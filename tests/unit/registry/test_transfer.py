@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Uploads into a registry that another run writes to at the same time."""
+"""Manifests, and uploads into a registry that another run writes to at the same time."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import BinaryIO
 
@@ -11,8 +12,42 @@ import pytest
 from cannery.common.errors import Problem
 from cannery.registry.client import Repository
 from cannery.registry.http import RegistryError
-from cannery.registry.oci import Descriptor, Document
+from cannery.registry.oci import (
+    CONFIG,
+    LAYERS,
+    Descriptor,
+    Document,
+    image_index,
+    image_manifest,
+    manifest_contents,
+)
 from cannery.registry.transfer import OciContent, in_memory, upload
+from tests.unit.publications import sha
+
+CONFIG_BLOB = Descriptor(media_type=CONFIG, digest=sha("1"), size=2)
+LAYER = Descriptor(media_type=LAYERS["zstd"], digest=sha("2"), size=3)
+
+
+def test_what_a_manifest_needs() -> None:
+    manifest = image_manifest(CONFIG_BLOB, [LAYER], {"a": "1"})
+    found = manifest_contents(manifest)
+    assert found.blobs == (CONFIG_BLOB, LAYER)
+    assert (found.manifests, found.annotations) == ((), {"a": "1"})
+    entry = manifest.descriptor("linux/arm64", note="x")
+    index = image_index([entry], {})
+    assert manifest_contents(index).manifests == (entry,)
+    assert manifest_contents(index).manifests[0].annotations == {"note": "x"}
+    assert json.loads(index.content)["manifests"][0]["platform"] == {
+        "architecture": "arm64",
+        "os": "linux",
+    }
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b'{"layers": [{}]}', b'{"manifests": 3}'])
+def test_what_is_no_manifest(text: bytes) -> None:
+    with pytest.raises(ValueError, match="is not a manifest"):
+        manifest_contents(Document(media_type="", content=text))
+
 
 BLOBS = in_memory(Document(media_type="application/octet-stream", content=b"a layer"))
 [BLOB] = BLOBS

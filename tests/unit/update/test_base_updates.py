@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import EngineError
 from cannery.registry.client import LocatedImage
 from cannery.update import base_updates
 from cannery.update.base_updates import update_bases
-from tests.unit.matrices import DIGEST, MATRIX, edited, make_checkout
+from tests.unit.matrices import DIGEST, edited, make_checkout
 
 FOUND = "sha256:" + "9" * 64
 TEXT = edited(f"image: debian:11@sha256:{DIGEST}", 'image: "debian:11"  # the oldest')
@@ -36,7 +35,7 @@ def registries(monkeypatch: pytest.MonkeyPatch) -> Registries:
     return result
 
 
-def test_what_the_registry_has_is_shown_and_not_written(
+def test_digests_are_shown_and_not_written(
     tmp_path: Path, registries: Registries, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project = make_checkout(tmp_path, TEXT).project
@@ -59,7 +58,7 @@ def test_only_the_digest_is_written(tmp_path: Path, registries: Registries) -> N
     assert registries.asked == []
 
 
-def test_a_build_base_is_one_that_targets_use(tmp_path: Path, registries: Registries) -> None:
+def test_build_bases_get_a_digest(tmp_path: Path, registries: Registries) -> None:
     text = edited(f"image: debian:12@sha256:{DIGEST}", "image: debian:12")
     project = make_checkout(tmp_path, text).project
     update_bases(project, building="amd64", write=True, ca=None)
@@ -67,25 +66,3 @@ def test_a_build_base_is_one_that_targets_use(tmp_path: Path, registries: Regist
     after = project.matrix_file.read_text(encoding="utf-8")
     assert after == text.replace("image: debian:12", f"image: debian:12@{FOUND}")
     assert project.matrix().targets["full"].build_base.is_pinned
-
-
-def test_a_digest_that_is_there_stays(
-    tmp_path: Path, registries: Registries, capsys: pytest.CaptureFixture[str]
-) -> None:
-    project = make_checkout(tmp_path, MATRIX).project
-    update_bases(project, building="amd64", write=True, ca=None)
-    assert "every base that a target uses has a digest" in capsys.readouterr().err
-    assert (registries.asked, project.matrix_file.read_text(encoding="utf-8")) == ([], MATRIX)
-
-
-def test_a_registry_that_does_not_answer_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failing(*_: object) -> str:
-        raise EngineError("nobody answers")
-
-    monkeypatch.setattr(base_updates, "locate", failing)
-    project = make_checkout(tmp_path, TEXT).project
-    with pytest.raises(EngineError, match="nobody answers"):
-        update_bases(project, building="amd64", write=True, ca=None)
-    assert project.matrix_file.read_text(encoding="utf-8") == TEXT

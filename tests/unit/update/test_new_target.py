@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -63,30 +62,6 @@ TEXT = edited(
         "torch_npu: 2.1.0.post6", "torch_npu: 2.1.0.post8"
     ),
 )
-FAMILY = """\
-# belongs to the families
-families:
-  result:
-    id: "{place}-{number}"
-    axes:
-      place:
-        there: {base: debian-12, python: own-python}
-      number:
-        one: {cann: {toolkit: 8.0.RC2, kernels: 8.0.RC2, chip: 910b}}
-        two: {cann: {toolkit: 8.0.RC2, kernels: 8.0.RC2, nnal: 8.0.RC2, chip: 910b}}
-        three: {cann: {toolkit: 8.0.T39, kernels: 8.0.T39, chip: 910b}}
-    common:
-      summary: what a family has
-      platform: linux/arm64
-      torch: 2.1.0
-      torch_npu: 2.1.0.post6
-    overrides:
-      there-three:
-        torch_npu: {replace: 2.1.0.post8}
-"""
-BEFORE, TARGETS = TEXT.split("\ntargets:\n")
-WITH_FAMILY = f"{BEFORE}\n{FAMILY}\ntargets:\n{TARGETS}"
-ONLY_FAMILY = f"{BEFORE}\n{FAMILY}"
 
 
 @cache
@@ -111,7 +86,7 @@ def target(**options: Any) -> dict[str, Any]:
     return dict(loaded(id="new", **options)["targets"]["new"])
 
 
-def test_the_newest_that_fits() -> None:
+def test_the_newest_fitting_versions() -> None:
     result = target(python="3.10", torch="2.6.0", cann="8.3.RC1")
     assert result["torch_npu"] == "2.6.0.post3"
     assert result["python"] == "cpython-3.10.20"
@@ -138,7 +113,7 @@ def test_definitions_of_the_matrix_are_used() -> None:
     assert result.entries[0][1][0] == "mine:"
 
 
-def test_an_exact_python_that_the_matrix_lacks_is_declared_with_its_hash() -> None:
+def test_a_new_python_is_declared_with_its_hash() -> None:
     result, text = proposed(python="3.9.19", torch="2.3.1", cann="8.0.RC2")
     archive = yaml.safe_load(text)["pythons"]["cpython-3.9.19"]["archive"]
     assert archive["file"] == (
@@ -176,7 +151,7 @@ def test_a_missing_chip_is_added_to_its_release(options: dict[str, str], chips: 
     assert chips in text
 
 
-def test_a_list_that_is_an_alias_is_not_changed() -> None:
+def test_an_alias_is_not_changed() -> None:
     text = edited("    chips: [910b]  # the usual one", "    chips: &chips [910b]", TEXT)
     text = edited("    chips:\n      - 910b\n", "    chips: *chips\n", text)
     with pytest.raises(MatrixError) as caught:
@@ -224,13 +199,11 @@ def test_nothing_fits(options: dict[str, str], message: str) -> None:
         ({"python": "3.10", "apex": True}, "2.7.1"),
     ],
 )
-def test_the_torch_is_one_that_deepspeed_and_apex_are_known_with(
-    options: dict[str, object], torch: str
-) -> None:
+def test_the_torch_fits_deepspeed_and_apex(options: dict[str, object], torch: str) -> None:
     assert target(**options)["torch"] == torch
 
 
-def test_a_deepspeed_that_is_not_advised_for_this_python_is_not_proposed() -> None:
+def test_only_an_advised_deepspeed_is_proposed() -> None:
     assert "deepspeed" not in target(python="3.9", torch="1.11.0", cann="8.0.RC2")
 
 
@@ -264,26 +237,6 @@ def test_the_id(parts: tuple[str, str, str, str], name: str) -> None:
     assert target_id(*parts) == name
 
 
-@pytest.mark.parametrize("text", [WITH_FAMILY, ONLY_FAMILY])
-def test_targets_of_families_count(text: str) -> None:
-    with pytest.raises(UsageError, match="target there-two exists already"):
-        proposed(text, python="3.9", cann="8.0.RC2", id="there-two")
-    # Most of the targets have this base.
-    result, after = proposed(text, python="3.10", torch="2.1.0", cann="8.0.RC2", apex=True)
-    assert "  base: debian-12" in result.entries[-1][1]
-    assert after.endswith("\n".join(f"  {line}" for line in result.entries[-1][1]) + "\n")
-
-
-@pytest.mark.parametrize("text", [WITH_FAMILY, ONLY_FAMILY])
-def test_a_section_that_is_missing_goes_before_the_families(text: str) -> None:
-    _, after = proposed(text, python="3.9", torch="2.1.0", cann="8.0.RC2", platform="linux/amd64")
-    order = [line for line in after.splitlines() if re.match("[a-z#]", line)]
-    place = order.index("# belongs to the families")
-    assert order[place - 1 :] == [
-        *("torch_indexes:", "# belongs to the families", "families:", "targets:")
-    ]
-
-
 @st.composite
 def some_options(draw: st.DrawFn) -> NewOptions:
     """Part of what one row of compat.yaml has, so that most of them can be fulfilled."""
@@ -300,13 +253,13 @@ def some_options(draw: st.DrawFn) -> NewOptions:
     )
 
 
-@given(some_options(), st.sampled_from([TEXT, WITH_FAMILY, ONLY_FAMILY]))
+@given(some_options())
 @times(0.5)
 def test_every_proposal_loads_without_a_problem(
-    tmp_path_factory: pytest.TempPathFactory, options: NewOptions, text: str
+    tmp_path_factory: pytest.TempPathFactory, options: NewOptions
 ) -> None:
     try:
-        result, after = proposed(text, **vars(options))
+        result, after = proposed(**vars(options))
     except CanneryError as error:
         assert error.problems  # noqa: PT017 - nothing fits, which is an answer
         return
@@ -314,4 +267,4 @@ def test_every_proposal_loads_without_a_problem(
     (folder / "compat.yaml").write_text(OWN_FACTS.read_text(encoding="utf-8"), encoding="utf-8")
     (folder / "matrix.yaml").write_text(after, encoding="utf-8")
     targets = load_matrix(folder / "matrix.yaml").targets
-    assert [*targets] == [*targets_of(text), result.id]
+    assert [*targets] == [*targets_of(TEXT), result.id]

@@ -45,9 +45,9 @@ def test_every_profile_has_a_source() -> None:
 def test_users() -> None:
     assert missing("modelarts") == {"user-ma-user": "broken"}
     wrong = User(name="ma-user", uid=1001, gid=100, folder="/home/ma-user")
-    assert missing("modelarts", found=replace(found_with(), users=(wrong,)))
+    assert missing("modelarts", found=found_with().model_copy(update={"users": (wrong,)}))
     right = replace(wrong, uid=1000)
-    assert missing("modelarts", found=replace(found_with(), users=(right,))) == {}
+    assert missing("modelarts", found=found_with().model_copy(update={"users": (right,)})) == {}
     [result] = [
         each
         for each in judge_profile(OWN["modelarts"], found_with(), OURS)
@@ -60,7 +60,7 @@ def test_users() -> None:
 
 def test_a_notebook() -> None:
     jovyan = User(name="jovyan", uid=1000, gid=100, folder="/home/jovyan")
-    found = replace(found_with(), users=(jovyan,))
+    found = found_with().model_copy(update={"users": (jovyan,)})
     assert missing("kubeflow-notebook", found=found) == {
         "user": "broken",
         "port-8888": "not ours to say",

@@ -63,8 +63,8 @@ def test_a_target_s_image_is_judged_as_the_target(target: Target) -> None:
     made = described_folder(PROJECT.images / target.id)
     facts = _facts(target, json.loads(made["target.json"]))
     versions = facts.pop("versions")
-    found = found_with(**facts)
-    found = type(found)(**{**vars(found), "versions": versions, "folders": {"torch": SITE}})
+    places = {name: ((version, SITE),) for name, version in versions.items()}
+    found = found_with(**facts).model_copy(update={"distributions": places})
     config = ImageConfig(reference="theirs:1", architecture=target.docker_arch)
     results = judge_image(found, config, COMPAT, KNOWN, target.chip)
     assert not [each for each in results if each.standing is Standing.BROKEN]

@@ -124,21 +124,6 @@ def test_a_shell_that_the_engine_cannot_start_is_tried_again(
     assert calls.read_text(encoding="utf-8").count("x") == TRIES
 
 
-def test_a_shell_that_the_host_cannot_start_is_tried_again(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    docker(monkeypatch, tmp_path, "exit 0")
-    start, failures = DockerBackend.run, [OSError(14, "Bad address", "/bin/sh")]
-
-    def run(*args: str, **options: object) -> object:
-        if failures:
-            raise failures.pop()
-        return start(*args, **options)
-
-    monkeypatch.setattr(DockerBackend, "run", run)
-    assert CheckedContainer("c1").run("true").rc == 0
-
-
 def test_a_command_that_may_have_run_in_part_is_not_tried_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

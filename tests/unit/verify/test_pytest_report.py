@@ -61,28 +61,14 @@ def test_testinfra_files_of_users(tmp_path: Path, device: str, outcomes: list[st
 
 
 def test_a_report_that_cannot_be_written_fails_the_run(tmp_path: Path) -> None:
-    path = tmp_path / "mine" / "test_mine.py"
-    path.parent.mkdir()
-    path.write_text(MINE, encoding="utf-8")
+    (tmp_path / "test_mine.py").write_text(MINE, encoding="utf-8")
     report = tmp_path / "missing" / "report.json"
-    argv: list[str | Path] = [
-        sys.executable,
-        "-B",
-        "-m",
-        "pytest",
-        "-p",
-        PLUGIN,
-        path,
-        "-p",
-        "no:cacheprovider",
-    ]
-    argv += ["--rootdir", path.parent, "--device", "simulated", "--hosts", "local://"]
-    argv += ["--report", report]
+    words = f"-B -m pytest -p {PLUGIN} -p no:cacheprovider {tmp_path} --rootdir {tmp_path}"
+    words += f" --device simulated --hosts local:// --report {report}"
+    argv = [sys.executable, *words.split()]
     done = subprocess.run(argv, cwd=PROJECT.root, capture_output=True, text=True, check=False)
     assert done.returncode == pytest.ExitCode.INTERNAL_ERROR
-    said = f"the report {report} cannot be written: No such file or directory"
-    assert said in done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
+    assert f"the report {report} cannot be written: No such file or directory" in done.stderr
 
 
 def collected(tmp_path: Path, origin: str) -> set[str]:
@@ -116,6 +102,6 @@ def test_what_a_run_must_report_depends_on_the_target_and_the_device() -> None:
     assert needed(PROJECT, {"torch"}, DeviceKind.NONE, only=["torch"]) < none
     assert not needed(PROJECT, {"torch"}, DeviceKind.NONE, only=["nnal"])
     # It looks at what torch loads.
-    needs_torch = {each.name for each in listed(PROJECT) if "torch" in each.markers}
+    needs_torch = {name for name, markers in listed(PROJECT).items() if "torch" in markers}
     assert needs_torch
     assert not needs_torch & needed(PROJECT, components(PROJECT)[:0], DeviceKind.NONE)

@@ -1,22 +1,180 @@
 # SPDX-License-Identifier: Apache-2.0
+"""The table of images, and the facts about targets that ``list --verbose`` prints."""
+
 from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.deploy import formats
 from cannery.deploy.workload import RUNTIMES, Workload
-from cannery.publish.catalog import CARDS, details
+from cannery.publish.catalog import CARDS, MARKERS, details, inserted, table
+from cannery.publish.policy import Trial
+from cannery.registry import records
 from cannery.registry.records import Record
-from tests.unit.catalogues import BARE, NPU, SIMULATED, entry, release, verify
+from tests.unit.catalogues import BARE, CURRENT_KEY, NPU, SIMULATED, entry, release, verify
 from tests.unit.matrices import MATRIX, Checkout, make_checkout
 from tests.unit.publications import sha
+
+TAG = "registry.example.com/ascend:full-0123456789ab"
+TRIAL = "[910b arm 1gpu](https://train.example.com/trials/7)"
+
+
+def cells(text: str) -> list[str]:
+    """The cells of the table's first row."""
+    return [cell.strip() for cell in text.splitlines()[2].strip("|").split(" | ")]
+
+
+def test_a_row_has_the_id_the_summary_and_where_it_was_verified(checkout: Checkout) -> None:
+    text = table([entry(checkout, name="bare")])
+    assert text == (
+        "| target | contents | verified on |\n"
+        "|--|--|--|\n"
+        "| `bare` | nothing that can be left out | not yet |\n"
+    )
+
+
+def test_targets_of_which_the_same_is_told_share_a_row(checkout: Checkout) -> None:
+    bare = entry(checkout, name="bare")
+    other = replace(bare, target=replace(bare.target, id="bare-a3"))
+    assert cells(table([bare, other]))[0] == "`bare`<br>`bare-a3`"
+    assert len(table([bare, other]).splitlines()) == len(table([bare]).splitlines())
+
+
+def test_targets_without_a_result_are_folded_below_the_others(checkout: Checkout) -> None:
+    target = checkout.matrix.targets["full"]
+    published, bare = entry(checkout, release(target)), entry(checkout, name="bare")
+    text = table([bare, published])
+    shown, others = text.split(
+        "\n<details>\n<summary>1 more target, not verified yet</summary>\n\n"
+    )
+    assert shown == table([published])
+    assert others == table([bare]) + "\n</details>\n"
+
+
+def test_a_release_and_a_trial_are_named_below_the_summary(checkout: Checkout) -> None:
+    target = checkout.matrix.targets["full"]
+    assert cells(table([entry(checkout)]))[1] == f"everything there is<br>{TRIAL}"
+    found = cells(table([entry(checkout, release(target))]))
+    assert found[1:] == [
+        f"everything there is<br>`{TAG}`<br>{TRIAL}",
+        "NPU (Atlas 800T A2, 910B3), 2026-11-21, the published image",
+    ]
+    simulated = release(target, simulated=True, verified=(SIMULATED,))
+    assert f"<br>`{TAG}` (simulated: no CANN)<br>" in cells(table([entry(checkout, simulated)]))[1]
+
+
+@pytest.mark.parametrize(
+    ("tested", "contents", "said"),
+    [
+        ((BARE,), CURRENT_KEY, "no device, 2026-11-21"),
+        ((BARE, SIMULATED), CURRENT_KEY, "simulated device, 2026-11-21"),
+        (
+            (BARE, SIMULATED),
+            sha("1"),
+            "simulated device, 2026-11-21, older than this state (contents)",
+        ),
+        ((BARE, NPU), CURRENT_KEY, "NPU (Atlas 800T A2, 910B3), 2026-11-21"),
+        (
+            (BARE, replace(SIMULATED, failed=2)),
+            CURRENT_KEY,
+            "**failed** on simulated device: 2 of 42 checks, 2026-11-21",
+        ),
+        (
+            (replace(BARE, failed=1), SIMULATED),
+            CURRENT_KEY,
+            "**failed** on no device, simulated packages: 1 of 41 checks, 2026-11-21",
+        ),
+    ],
+)
+def test_where_it_was_verified(
+    checkout: Checkout, tested: list[records.Tested], contents: str, said: str
+) -> None:
+    verify(checkout, *tested, key=contents)
+    assert cells(table([entry(checkout)]))[2] == said
+
+
+def test_real_and_simulated_packages_are_told_apart(checkout: Checkout) -> None:
+    verify(checkout, BARE, SIMULATED)
+    found = entry(checkout, release(checkout.matrix.targets["full"]))
+    assert cells(table([found]))[2] == (
+        "NPU (Atlas 800T A2, 910B3), 2026-11-21, the published image"
+        "<br>simulated device, 2026-11-21"
+    )
+
+
+def test_values_cannot_break_the_table_or_become_markup(checkout: Checkout) -> None:
+    trial = Trial.model_construct(
+        title="a|b](x) <b>*c*\n`d`&lt;", url="https://e.example.com/a(b)|c d?x=1&y=%20"
+    )
+    hardware = replace(NPU, hardware="a|b\nc")
+    verify(checkout, hardware)
+    found = replace(entry(checkout), trial=trial)
+    row = table([found]).splitlines()[2]
+    said = r"[a\|b\](x) \<b\>\*c\* \`d\`&amp;lt;](https://e.example.com/a%28b%29%7Cc%20d?x=1&y=%20)"
+    assert said in row
+    assert r"NPU (a\|b c), " in row
+    assert len(table([found]).splitlines()) == len(table([entry(checkout)]).splitlines())
+
+
+START, END = MARKERS
+BEFORE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=60)
+
+
+@given(BEFORE, BEFORE, BEFORE)
+def test_nothing_outside_of_the_markers_changes(before: str, middle: str, after: str) -> None:
+    for text in (before, middle, after):
+        if any(line.strip() in (START, END) for line in text.splitlines()):
+            return
+    text = f"{before}\n{START}\n{middle}\n{END}\n{after}"
+    once = inserted(text, "| new |\n", "README.md", MARKERS)
+    assert once == f"{before}\n{START}\n\n| new |\n\n{END}\n{after}"
+    assert inserted(once, "| new |\n", "README.md", MARKERS) == once
+
+
+def test_line_ends_stay_as_they_are() -> None:
+    text = f"a\r\n{START}\r\nold\r\n{END}\r\nb\r\n"
+    assert inserted(text, "new\n", "README.md", MARKERS) == (
+        f"a\r\n{START}\r\n\r\nnew\r\n\r\n{END}\r\nb\r\n"
+    )
+
+
+FIX = f"What is generated goes between one line {START} and, after it, one line {END}."
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([], [f"1:1: there is no line {START}.", f"1:1: there is no line {END}."]),
+        (["a", START, "b"], [f"3:1: there is no line {END}."]),
+        (["a", "b", END], [f"3:1: there is no line {START}."]),
+        ([END, START], [f"1:1: {END} comes before {START}."]),
+        ([START, START, END], [f"2:1: {START} is in line 1 already."]),
+        (
+            [START, END, "x", START, END],
+            [f"4:1: {START} is in line 1 already.", f"5:1: {END} is in line 2 already."],
+        ),
+    ],
+)
+def test_markers_that_are_missing_or_doubled(lines: list[str], said: list[str]) -> None:
+    with pytest.raises(MatrixError) as caught:
+        inserted("".join(f"{line}\n" for line in lines), "new\n", "README.md", MARKERS)
+    assert [str(each) for each in caught.value.problems] == [f"README.md:{s} {FIX}" for s in said]
+
+
+def test_a_marker_within_a_line_is_none() -> None:
+    text = f"Between `{START}` and `{END}`:\n{START}\n{END}\n"
+    assert inserted(text, "new\n", "README.md", MARKERS).startswith(text[: text.index("\n") + 1])
+
 
 BY_DIGEST = f"registry.example.com/ascend@{sha('1')}"
 
