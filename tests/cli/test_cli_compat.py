@@ -112,7 +112,7 @@ def test_wrong_abi_in_compat_yaml_is_caught(checkout: Checkout) -> None:
 def test_compat_yaml_must_be_right(checkout: Checkout) -> None:
     checkout.edit("schema: 1", "schema: 2", "compat.yaml")
     done = checkout.run("list")
-    done.refused(3, ":9: this version of cannery reads schema 1 only")
+    done.refused(3, ":9: schema: this version of cannery reads schema 1 only")
     assert done.messages[0].startswith("compat.yaml:")
 
 
