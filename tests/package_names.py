@@ -20,7 +20,7 @@ from pathlib import Path
 from cannery.common.bases import Base
 from cannery.common.model import Target
 from cannery.common.models import read_yaml
-from cannery.matrix.definitions import DefinitionsShape
+from cannery.matrix.definitions import Definitions
 from cannery.matrix.project import Project
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,8 +30,7 @@ ARCHITECTURES = ("arm64", "amd64")
 def bases() -> dict[str, Base]:
     """The bases of cannery/data/bases.yaml, by name."""
     path = ROOT / "cannery" / "data" / "bases.yaml"
-    shapes = read_yaml(DefinitionsShape, path).bases
-    return {name: shape.base(name) for name, shape in shapes.items()}
+    return {**read_yaml(Definitions, path).bases}
 
 
 def names_of(base: Base, targets: Iterable[Target]) -> dict[str, str]:

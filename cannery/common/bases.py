@@ -189,12 +189,13 @@ class PythonSource(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Python:
-    """One interpreter; ``archives`` maps a machine to the archive of STANDALONE."""
+    """One interpreter: that of ``base``, or, by machine, an archive of STANDALONE."""
 
     name: str
     version: str
     source: PythonSource
     archives: Mapping[str, File] = field(default_factory=dict)
+    base: str = ""
 
     @property
     def minor(self) -> str:

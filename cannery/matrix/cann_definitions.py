@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from cannery.common.bases import File
 from cannery.common.cann_version import CannVersion
-from cannery.common.documents import Key
-from cannery.common.errors import Problem, did_you_mean
+from cannery.common.documents import Key, Steps
+from cannery.common.errors import did_you_mean
 from cannery.common.model import MACHINE_OF, CannPackages, CannRelease, Layout, chip_hint
 from cannery.common.models import Model, Sha256, Unique, matching, raise_mistakes
 from cannery.common.references import is_versioned
@@ -116,14 +116,13 @@ class _Release:
     shape: ReleaseShape
     defaults: CannDefaults
     downloads: Downloads
-    problems: list[Problem]
+    mistakes: list[tuple[Steps, str, str]]
 
     def wrong(self, what: str, fix: str, *path: Key) -> None:
-        self.problems.append(Problem(what=what, fix=fix, where=self.shape.place(*path)))
+        self.mistakes.append(((self.version, *path), what, fix))
 
     def missing(self, key: str, *path: Key) -> None:
-        name = ".".join(map(str, ("cann", self.version, *path)))
-        what = f"{name} has no {key!r}, and cann_layouts has none for its layout."
+        what = f"there is no {key!r}, and cann_layouts has none for its layout."
         self.wrong(what, "Add it to one of them.", *path)
 
     def files(
@@ -173,50 +172,59 @@ class _Release:
                 self.wrong(what, fix, "chips", shape.chips.index(chip))
         return kernels
 
-
-def made_release(
-    version: str,
-    shape: ReleaseShape,
-    layouts: Mapping[Layout, CannDefaults],
-    downloads: Downloads,
-    problems: list[Problem],
-) -> CannRelease:
-    """The release ``version`` of CANN; mistakes become problems."""
-    defaults = layouts.get(shape.layout, CannDefaults())
-    release = _Release(
-        version=version, shape=shape, defaults=defaults, downloads=downloads, problems=problems
-    )
-    if not shape.toolkit and not defaults.toolkit:
-        release.missing("toolkit")
-    if not shape.kernels and not shape.chips:
-        release.missing("kernels")
-    toolkit, kernels = release.files(shape.toolkit, defaults.toolkit, "toolkit"), release.kernels()
-    nnal: dict[str, File] = {}
-    if shape.nnal or (defaults.nnal and not shape.without):
-        nnal = release.files(shape.nnal, defaults.nnal, "nnal")
-    packages = {
-        machine: CannPackages(
-            toolkit=toolkit[machine],
-            kernels={chip: files[machine] for chip, files in kernels.items()},
-            nnal=nnal.get(machine),
+    def made(self) -> CannRelease:
+        version, shape, defaults = self.version, self.shape, self.defaults
+        if not shape.toolkit and not defaults.toolkit:
+            self.missing("toolkit")
+        if not shape.kernels and not shape.chips:
+            self.missing("kernels")
+        toolkit, kernels = self.files(shape.toolkit, defaults.toolkit, "toolkit"), self.kernels()
+        nnal: dict[str, File] = {}
+        if shape.nnal or (defaults.nnal and not shape.without):
+            nnal = self.files(shape.nnal, defaults.nnal, "nnal")
+        packages = {
+            machine: CannPackages(
+                toolkit=toolkit[machine],
+                kernels={chip: files[machine] for chip, files in kernels.items()},
+                nnal=nnal.get(machine),
+            )
+            for machine in MACHINE_OF.values()
+        }
+        names = [file.name for each in packages.values() for file in each.files]
+        known = {*names, *map(zip_name, names)}
+        for name in shape.sha256.keys() - known:
+            hint = did_you_mean(name, known)
+            self.wrong(f"CANN {version} has no file {name!r}.", hint, "sha256", name)
+        for chip in shape.image.keys() - kernels.keys():
+            hint = chip_hint(chip, kernels)
+            self.wrong(f"the release has no kernels for chip {chip!r}.", hint, "image", chip)
+        return CannRelease(
+            version=version,
+            layout=shape.layout,
+            emulated=shape.installer == "emulated",
+            interim=shape.edition == "interim",
+            nearest_public=shape.nearest_public,
+            packages=packages,
+            images=shape.image,
+            requirements=shape.requirements or defaults.requirements,
         )
-        for machine in MACHINE_OF.values()
+
+
+def releases(shapes: Mapping[str, ReleaseShape], info: ValidationInfo) -> dict[str, CannRelease]:
+    """The releases by their version, with what their layouts have, which were read before."""
+    if not {"downloads", "cann_layouts"} <= info.data.keys():
+        return {}  # one of them is wrong
+    mistakes: list[tuple[Steps, str, str]] = []
+    layouts, no_layout = info.data["cann_layouts"], CannDefaults()
+    made = {
+        version: _Release(
+            version=version,
+            shape=shape,
+            defaults=layouts.get(shape.layout, no_layout),
+            downloads=info.data["downloads"],
+            mistakes=mistakes,
+        ).made()
+        for version, shape in shapes.items()
     }
-    names = [file.name for each in packages.values() for file in each.files]
-    known = {*names, *map(zip_name, names)}
-    for name in shape.sha256.keys() - known:
-        hint = did_you_mean(name, known)
-        release.wrong(f"CANN {version} has no file {name!r}.", hint, "sha256", name)
-    for chip in shape.image.keys() - kernels.keys():
-        hint = chip_hint(chip, kernels)
-        release.wrong(f"the release has no kernels for chip {chip!r}.", hint, "image", chip)
-    return CannRelease(
-        version=version,
-        layout=shape.layout,
-        emulated=shape.installer == "emulated",
-        interim=shape.edition == "interim",
-        nearest_public=shape.nearest_public,
-        packages=packages,
-        images=shape.image,
-        requirements=shape.requirements or defaults.requirements,
-    )
+    raise_mistakes(mistakes)
+    return made

@@ -4,21 +4,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote
 
-from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    model_validator,
+)
 
 from cannery.common.bases import Base, File, Python, PythonSource, Source
-from cannery.common.errors import Problem, did_you_mean
+from cannery.common.documents import Steps
+from cannery.common.errors import did_you_mean
 from cannery.common.model import EXTRAS, MACHINE_OF, Application, CannRelease, Layout
-from cannery.common.models import Model, OneOf, Sha256, Unique, matching, raise_mistakes
+from cannery.common.models import Model, OneOf, Parsed, Sha256, Unique, matching, raise_mistakes
 from cannery.common.references import read_reference
 from cannery.common.specifiers import normal_name
 from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
-from cannery.matrix.cann_definitions import CannDefaults, ReleaseShape, Version, made_release
+from cannery.matrix.cann_definitions import CannDefaults, ReleaseShape, Version, releases
 from cannery.matrix.distributions import PackageName, Packages, load_distributions
 from cannery.matrix.file_definitions import (
     NO_DOWNLOADS,
@@ -32,10 +40,6 @@ from cannery.matrix.file_definitions import (
 )
 
 _MACHINE = "{machine}"
-WHEEL_FILES = (
-    *("apex", "deepspeed_plugins"),
-    *("torch_wheels", "torch_npu_wheels", "triton_ascend_wheels"),
-)
 _OURS = {
     *("os", "base", "python", "driver", "guard", "toolkit", "kernels", "nnal", "torch"),
     *("torch_npu", "apex", "deepspeed", "deepspeed_plugin"),
@@ -107,17 +111,6 @@ class BaseShape(Model):
     distribution: Annotated[str, OneOf(load_distributions())] = "debian"
     packages: Packages = Field(default={})
 
-    def base(self, name: str) -> Base:
-        distribution = load_distributions()[self.distribution]
-        distribution = replace(distribution, packages={**distribution.packages, **self.packages})
-        return Base(
-            name=name,
-            image=self.image,
-            suite=self.suite,
-            glibc=self.glibc,
-            distribution=distribution,
-        )
-
 
 class Archive(FileShape):
     """The archive of an interpreter; ``{machine}`` in its name stands for each machine."""
@@ -154,42 +147,44 @@ class Archive(FileShape):
         }
 
 
-class PythonShape(Model):
-    """An interpreter: that of a base, or an archive."""
+_PythonVersion = Annotated[
+    str, matching(r"3\.[0-9]+\.[0-9]+", "{text!r} has no patch level. Write it as in 3.9.2.")
+]
 
-    version: Annotated[
-        str, matching(r"3\.[0-9]+\.[0-9]+", "{text!r} has no patch level. Write it as in 3.9.2.")
-    ]
-    model_config = ConfigDict(
-        json_schema_extra={
-            "anyOf": [
-                {
-                    "properties": {"source": {"const": "standalone"}, "base": False},
-                    "required": ["archive"],
-                },
-                {
-                    "properties": {"source": {"enum": ["base", "debian"]}, "archive": False},
-                    "required": ["base"],
-                },
-            ]
-        }
-    )
+
+class BundledPython(Model):
+    """The interpreter of a base."""
+
+    version: _PythonVersion
     # debian is the name of the time when every base was Debian.
-    source: Literal["base", "standalone", "debian"]
-    base: Annotated[str, named("bases", "base")] = ""
-    archive: Archive | None = None
+    source: Literal["base", "debian", "standalone"]
+    base: Annotated[str, named("bases", "base")]
 
-    @model_validator(mode="after")
-    def _has_either(self) -> Self:
-        keys = ("archive", "base") if self.source == "standalone" else ("base", "archive")
-        if not getattr(self, keys[0]):
-            raise_mistakes(
-                [((), f"a python of source {self.source} has no {keys[0]!r}.", "Add it.")]
-            )
-        if getattr(self, keys[1]):
-            what = f"a python of source {self.source} has no {keys[1]}."
-            raise_mistakes([((keys[1],), what, "Remove it.")])
-        return self
+    def python(self, name: str, _: Downloads) -> Python:
+        return Python(name=name, version=self.version, source=PythonSource.BASE, base=self.base)
+
+
+class PythonArchive(Model):
+    """An interpreter of an archive."""
+
+    version: _PythonVersion
+    source: Literal["standalone"]
+    archive: Archive
+
+    def python(self, name: str, downloads: Downloads) -> Python:
+        source, archives = PythonSource.STANDALONE, self.archive.files(downloads)
+        return Python(name=name, version=self.version, source=source, archives=archives)
+
+
+def _kind_of_python(data: Any) -> str:
+    is_archive = isinstance(data, dict) and data.get("source") == "standalone"
+    return "of an archive" if is_archive else "of a base"
+
+
+PythonShape = Annotated[
+    Annotated[BundledPython, Tag("of a base")] | Annotated[PythonArchive, Tag("of an archive")],
+    Discriminator(_kind_of_python),
+]
 
 
 class WheelFile(Model):
@@ -198,6 +193,9 @@ class WheelFile(Model):
     file: Annotated[FileName, AfterValidator(_wheel_name)]
     origin: str
     requirements: Requirements = ()
+
+    def wheel(self, version: str) -> VendorWheel:
+        return VendorWheel(version=version, **dict(self))
 
 
 class WheelFromSdist(Model):
@@ -221,6 +219,31 @@ class WheelFromSdist(Model):
         both = [key for key in ("file", "origin") if isinstance(data, dict) and key in data]
         raise_mistakes(((key,), what, "Remove one of them.") for key in both)
         return data
+
+    def wheel(self, _: str) -> BuiltWheel:
+        name, _, version = self.sdist.partition("==")
+        return BuiltWheel(
+            package=normal_name(name),
+            version=version,
+            local=self.local,
+            requirements=self.build_requirements,
+            environment=self.environment,
+        )
+
+
+def _sdist_mistakes(
+    component: str, version: str, shape: WheelFile | WheelFromSdist
+) -> Iterator[tuple[Steps, str, str]]:
+    """What is wrong with the wheel of ``component``; an sdist must have ``version``, if any."""
+    if isinstance(shape, WheelFile):
+        return
+    wheel = shape.wheel("")
+    if wheel.package != normal_name(component.replace("_", "-")):
+        what = f"the wheel of {component} cannot be built from the sdist of {wheel.package}."
+        yield ("sdist",), what, "A component has the name of its package."
+    elif version and wheel.version != version:
+        what = f"the sdist is of version {wheel.version}, and {version} is declared."
+        yield ("sdist",), what, f"Write it as in {wheel.package}=={version}."
 
 
 def _kind_of_wheel(data: Any) -> str:
@@ -265,168 +288,138 @@ class ApplicationShape(Model):
     sources: tuple[SourceShape, ...] = ()
 
     @model_validator(mode="after")
-    def _has_a_folder_for_each_source(self) -> Self:
+    def _fits_together(self) -> Self:
         folders = [source.folder for source in self.sources]
-        raise_mistakes(
+        mistakes: list[tuple[Steps, str, str]] = [
             (("sources", number, "folder"), f"{name!r} is the folder of another source.", "")
             for number, name in enumerate(folders)
             if name in folders[:number]
-        )
+        ]
+        for name, wheel in self.wheels.items():
+            # The other packages of an application have versions of their own.
+            version = self.version if name == self.component else ""
+            for path, what, fix in _sdist_mistakes(name, version, wheel):
+                mistakes.append((("wheels", name, *path), what, fix))
+        raise_mistakes(mistakes)
         return self
 
 
-class DefinitionsShape(Model):
-    """The part of matrix.yaml that the files of cannery/data can have, too."""
-
-    bases: dict[str, BaseShape] = Field(default={})
-    pythons: dict[str, PythonShape] = Field(default={})
-    downloads: Downloads = NO_DOWNLOADS
-    cann_layouts: dict[Layout, CannDefaults] = Field(default={})
-    cann: dict[Version, ReleaseShape] = Field(default={})
-    apex: dict[str, WheelFile] = Field(default={})
-    deepspeed_plugins: dict[str, WheelFile] = Field(default={})
-    torch_wheels: dict[str, WheelFile] = Field(default={})
-    torch_npu_wheels: dict[str, WheelFile] = Field(default={})
-    triton_ascend_wheels: dict[str, WheelFile] = Field(default={})
-    deepspeed_wheels: dict[str, Wheel] = Field(default={})
-    torch_indexes: dict[str, TorchIndexShape] = Field(default={})
-    applications: dict[str, ApplicationShape] = Field(default={})
-    leave_out: dict[
-        str,
-        Unique[
-            Annotated[
-                str,
-                matching(
-                    r"(?!/)[A-Za-z0-9._/+*?\[\]-]+",
-                    "{text!r} is not a pattern of paths; write it as */numpy/tests.",
-                ),
-            ]
-        ],
-    ] = Field(default={})
-
-
-@dataclass(kw_only=True)
-class Definitions:
-    """What the targets of the file may name.
-
-    ``python_bases`` maps the interpreters of bases to these. ``wheels`` has those that are files,
-    by their section and version.
-    """
-
-    bases: Mapping[str, Base]
-    pythons: dict[str, Python] = field(default_factory=dict)
-    python_bases: dict[str, str] = field(default_factory=dict)
-    cann: Mapping[str, CannRelease]
-    wheels: Mapping[str, Mapping[str, VendorWheel]]
-    deepspeed_wheels: Mapping[str, VendorWheel | BuiltWheel]
-    torch_indexes: Mapping[str, TorchIndex]
-    applications: dict[str, Application] = field(default_factory=dict)
-    leave_out: Mapping[str, tuple[str, ...]]
-
-    @property
-    def sections(self) -> dict[str, Mapping[str, object]]:
-        """The definitions by their section and name."""
-        return {**vars(self), **self.wheels}
-
-    def pythons_for(self, base: Base, python: Python) -> str:
-        """Which interpreters ``base`` can have in place of ``python``, as advice."""
-        bundled = [name for name, each in self.python_bases.items() if each == base.name]
-        same = [
-            each.name
-            for each in self.pythons.values()
-            if each.minor == python.minor and each.name not in self.python_bases
-        ]
-        if same or bundled:
-            return f"It can have {' or '.join((*same, *bundled))}."
-        return f"Declare an archive of Python {python.minor} with 'source: standalone'."
-
-
-def made_definitions(shape: DefinitionsShape, problems: list[Problem]) -> Definitions:
-    """Everything that targets may name; mistakes become problems."""
-    downloads = shape.downloads
-    definitions = Definitions(
-        bases={name: each.base(name) for name, each in shape.bases.items()},
-        cann={
-            version: made_release(version, each, shape.cann_layouts, downloads, problems)
-            for version, each in shape.cann.items()
-        },
-        wheels={
-            key: {
-                version: VendorWheel(version=version, **dict(each))
-                for version, each in getattr(shape, key).items()
-            }
-            for key in WHEEL_FILES
-        },
-        deepspeed_wheels={
-            version: _wheel("deepspeed", version, each, version, problems)
-            for version, each in shape.deepspeed_wheels.items()
-        },
-        torch_indexes={
-            name: TorchIndex(name=name, **dict(each)) for name, each in shape.torch_indexes.items()
-        },
-        leave_out=shape.leave_out,
-    )
-    for name, python in shape.pythons.items():
-        definitions.pythons[name] = Python(
+def _bases(shapes: Mapping[str, BaseShape], info: ValidationInfo) -> dict[str, Base]:
+    applications: Mapping[str, Application] = info.data.get("applications", {})
+    asked = {each for app in applications.values() for each in app.packages}
+    bases, mistakes = {}, []
+    for name, shape in shapes.items():
+        distribution = load_distributions()[shape.distribution]
+        known = {*distribution.packages, *asked}
+        for entry in shape.packages.keys() - known:
+            hint = did_you_mean(entry, known)
+            mistakes.append(((name, "packages", entry), f"nothing asks for {entry!r}.", hint))
+        packages = {**distribution.packages, **shape.packages}
+        bases[name] = Base(
             name=name,
-            version=python.version,
-            source=PythonSource.STANDALONE if python.archive else PythonSource.BASE,
-            archives=python.archive.files(downloads) if python.archive else {},
+            image=shape.image,
+            suite=shape.suite,
+            glibc=shape.glibc,
+            distribution=replace(distribution, packages=packages),
         )
-        if python.base:
-            definitions.python_bases[name] = python.base
-    for name, app in shape.applications.items():
-        fields = dict(app)
-        fields["wheels"] = {
-            component: _wheel(
-                # The other packages of an application have versions of their own.
-                *(component, app.version, each),
-                *(app.version if component == app.component else "", problems),
-            )
-            for component, each in app.wheels.items()
-        }
+    raise_mistakes(mistakes if "applications" in info.data else ())
+    return bases
+
+
+def _pythons(
+    shapes: Mapping[str, BundledPython | PythonArchive], info: ValidationInfo
+) -> dict[str, Python]:
+    downloads = info.data.get("downloads", NO_DOWNLOADS)
+    return {name: shape.python(name, downloads) for name, shape in shapes.items()}
+
+
+def _applications(
+    shapes: Mapping[str, ApplicationShape], info: ValidationInfo
+) -> dict[str, Application]:
+    downloads = info.data.get("downloads", NO_DOWNLOADS)
+    applications = {}
+    for name, shape in shapes.items():
+        fields = dict(shape)
+        fields["wheels"] = {key: each.wheel(shape.version) for key, each in shape.wheels.items()}
         fields["sources"] = tuple(
             Source(
                 folder=each.folder,
                 file=made_file(each.file, each.origin, each.download, downloads, each),
             )
-            for each in app.sources
+            for each in shape.sources
         )
-        definitions.applications[name] = Application(name=name, **fields)
-    asked = {each for app in shape.applications.values() for each in app.packages}
-    for base in shape.bases.values():
-        known = {*load_distributions()[base.distribution].packages, *asked}
-        for name in base.packages.keys() - known:
-            what, where = f"nothing asks for {name!r}.", base.place("packages", name)
-            problems.append(Problem(what=what, fix=did_you_mean(name, known), where=where))
-    return definitions
+        applications[name] = Application(name=name, **fields)
+    return applications
 
 
-def _wheel(
-    component: str,
-    version: str,
-    shape: WheelFile | WheelFromSdist,
-    sdist_version: str,
-    problems: list[Problem],
-) -> VendorWheel | BuiltWheel:
-    """The wheel of ``component``; an sdist must have ``sdist_version``, if that is not empty."""
-    if isinstance(shape, WheelFile):
-        return VendorWheel(version=version, **dict(shape))
-    name, _, built = shape.sdist.partition("==")
-    package = normal_name(name)
-    what = fix = ""
-    if package != normal_name(component.replace("_", "-")):
-        what = f"the wheel of {component} cannot be built from the sdist of {package}."
-        fix = "A component has the name of its package."
-    elif sdist_version and built != sdist_version:
-        what = f"the sdist is of version {built}, and {sdist_version} is declared."
-        fix = f"Write it as in {package}=={sdist_version}."
-    if what:
-        problems.append(Problem(what=what, fix=fix, where=shape.place("sdist")))
-    return BuiltWheel(
-        package=package,
-        version=built,
-        local=shape.local,
-        requirements=shape.build_requirements,
-        environment=shape.environment,
+def _wheels(shapes: Mapping[str, WheelFile]) -> dict[str, VendorWheel]:
+    return {version: shape.wheel(version) for version, shape in shapes.items()}
+
+
+def _deepspeed(
+    shapes: Mapping[str, WheelFile | WheelFromSdist],
+) -> dict[str, VendorWheel | BuiltWheel]:
+    raise_mistakes(
+        ((version, *path), what, fix)
+        for version, shape in shapes.items()
+        for path, what, fix in _sdist_mistakes("deepspeed", version, shape)
     )
+    return {version: shape.wheel(version) for version, shape in shapes.items()}
+
+
+def _indexes(shapes: Mapping[str, TorchIndexShape]) -> dict[str, TorchIndex]:
+    return {name: TorchIndex(name=name, **dict(shape)) for name, shape in shapes.items()}
+
+
+_WheelFiles = Annotated[Mapping[str, VendorWheel], Parsed(_wheels, of=dict[str, WheelFile])]
+_Pattern = Annotated[
+    str,
+    matching(
+        r"(?!/)[A-Za-z0-9._/+*?\[\]-]+",
+        "{text!r} is not a pattern of paths; write it as */numpy/tests.",
+    ),
+]
+
+
+class Definitions(Model):
+    """What targets may name. A field is made of the shapes in the file, and of earlier fields."""
+
+    downloads: Downloads = NO_DOWNLOADS
+    cann_layouts: dict[Layout, CannDefaults] = Field(default={})
+    applications: Annotated[
+        Mapping[str, Application],
+        Parsed(_applications, of=dict[str, ApplicationShape], info=True),
+    ] = Field(default={})
+    bases: Annotated[Mapping[str, Base], Parsed(_bases, of=dict[str, BaseShape], info=True)] = (
+        Field(default={})
+    )
+    pythons: Annotated[
+        Mapping[str, Python], Parsed(_pythons, of=dict[str, PythonShape], info=True)
+    ] = Field(default={})
+    cann: Annotated[
+        Mapping[str, CannRelease], Parsed(releases, of=dict[Version, ReleaseShape], info=True)
+    ] = Field(default={})
+    apex: _WheelFiles = Field(default={})
+    deepspeed_plugins: _WheelFiles = Field(default={})
+    torch_wheels: _WheelFiles = Field(default={})
+    torch_npu_wheels: _WheelFiles = Field(default={})
+    triton_ascend_wheels: _WheelFiles = Field(default={})
+    deepspeed_wheels: Annotated[
+        Mapping[str, VendorWheel | BuiltWheel], Parsed(_deepspeed, of=dict[str, Wheel])
+    ] = Field(default={})
+    torch_indexes: Annotated[
+        Mapping[str, TorchIndex], Parsed(_indexes, of=dict[str, TorchIndexShape])
+    ] = Field(default={})
+    leave_out: dict[str, Unique[_Pattern]] = Field(default={})
+
+    def pythons_for(self, base: Base, python: Python) -> str:
+        """Which interpreters ``base`` can have in place of ``python``, as advice."""
+        same = [
+            name
+            for name, each in self.pythons.items()
+            if each.minor == python.minor and not each.base
+        ]
+        bundled = [name for name, each in self.pythons.items() if each.base == base.name]
+        if same or bundled:
+            return f"It can have {' or '.join((*same, *bundled))}."
+        return f"Declare an archive of Python {python.minor} with 'source: standalone'."

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated
 from urllib.parse import quote, urlsplit
@@ -13,7 +14,15 @@ from pydantic import AfterValidator, Field, ValidationInfo
 
 from cannery.common.bases import Address, File
 from cannery.common.errors import did_you_mean
-from cannery.common.models import MistakesError, Model, Sha256, Unique, matching, raise_mistakes
+from cannery.common.models import (
+    MistakesError,
+    Model,
+    Parsed,
+    Sha256,
+    Unique,
+    matching,
+    raise_mistakes,
+)
 from cannery.common.specifiers import parse_requirement
 
 _FOLDER = re.compile(r"[A-Za-z0-9._%+-]+(/[A-Za-z0-9._%+-]+)*")
@@ -24,26 +33,14 @@ _BRACES = (KeyError, IndexError, ValueError, AttributeError, TypeError)
 """What a text raises that has something else in braces."""
 
 
-def is_header(name: str, value: str) -> bool:
-    """Whether ``name`` and ``value`` can be in the head of a request."""
-    return bool(re.fullmatch(r"[A-Za-z0-9-]+", name)) and value.isprintable() and value.isascii()
-
-
-def is_url(text: str) -> bool:
-    """Whether ``text`` is the address of a web server, or of something on it."""
-    try:
+def _url(text: str) -> str:
+    plain = text.isprintable() and text.isascii() and not set(text) & set(' "\\$')
+    with suppress(ValueError):
         parts = urlsplit(text)
         has_host = bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        return False
-    plain = text.isprintable() and text.isascii() and not set(text) & set(' "\\$')
-    return parts.scheme in ("https", "http") and has_host and plain
-
-
-def _url(text: str) -> str:
-    if not is_url(text):
-        raise ValueError(f"{text!r} is not a web address. Write it as https://HOST/PATH.")
-    return text
+        if plain and has_host and parts.scheme in ("https", "http"):
+            return text
+    raise ValueError(f"{text!r} is not a web address. Write it as https://HOST/PATH.")
 
 
 def _file_name(text: str) -> str:
@@ -78,7 +75,8 @@ def _folder(text: str, info: ValidationInfo) -> str:
 
 def _headers(headers: dict[str, str]) -> dict[str, str]:
     for name, value in headers.items():
-        if not is_header(name, value):
+        plain = value.isprintable() and value.isascii()
+        if not plain or not re.fullmatch(r"[A-Za-z0-9-]+", name):
             what = f"{name!r} is not a request header."
             raise MistakesError([((name,), what, "Write it as Referer: VALUE.")])
     return headers
@@ -126,18 +124,25 @@ Folder = Annotated[str, AfterValidator(_folder)]
 FolderPattern = Annotated[str, AfterValidator(_with_braces), AfterValidator(_folder)]
 
 
-class Mirror(Model):
+class _Server(Model):
     """A server of files, and the request headers that it asks for."""
 
     url: Url
     headers: Annotated[dict[str, str], AfterValidator(_headers)] = Field(default={})
 
 
+def _address(server: _Server) -> Address:
+    return Address(url=server.url.rstrip("/"), headers=tuple(server.headers.items()))
+
+
+Server = Annotated[Address, Parsed(_address, of=_Server)]
+
+
 class Downloads(Model):
     """The vendor's servers of files, and where the licence of these files is."""
 
     eula: Url
-    mirrors: tuple[Mirror, ...]
+    mirrors: tuple[Server, ...]
 
 
 NO_DOWNLOADS = Downloads.model_construct(eula="", mirrors=())
@@ -181,10 +186,7 @@ def made_file(name: str, origin: str, folder: str, downloads: Downloads, facts: 
             addresses = (Address(url=f"{folder.rstrip('/')}/{quote(name)}"),)
         elif folder:
             addresses = tuple(
-                Address(
-                    url=f"{mirror.url.rstrip('/')}/{folder}/{quote(name)}",
-                    headers=tuple(mirror.headers.items()),
-                )
+                replace(mirror, url=f"{mirror.url}/{folder}/{quote(name)}")
                 for mirror in downloads.mirrors
             )
         size = int(facts.size or 0)

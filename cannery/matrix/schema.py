@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -37,7 +37,7 @@ from cannery.common.models import Model, SchemaVersion, Unique, matching, raise_
 from cannery.compat import Compat, Finding, Refusal, judge, parse_compat, refusals_of
 from cannery.compat.files import file_name, has_chip, has_nnal
 from cannery.compat.nearest import pinned_beside
-from cannery.matrix.definitions import Definitions, DefinitionsShape, made_definitions
+from cannery.matrix.definitions import Definitions
 from cannery.matrix.distributions import entry_elsewhere
 from cannery.matrix.families import Family, expand
 from cannery.matrix.file_definitions import Requirements, named
@@ -85,14 +85,12 @@ _Text = Annotated[
 _Ascii = Annotated[
     str, matching(r"[\x00-\x7f]*", "{text!r} is not a version. Write it in digits of ASCII.")
 ]
-_Version = Annotated[
-    str,
-    matching(
-        rf"{PAIRED}|[0-9]+(\.[0-9]+)+((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?"
-        r"(\+[a-z0-9]+(\.[a-z0-9]+)*)?",
-        "{text!r} is not a version. Write it as in 0.25.0.",
-    ),
-]
+_VERSION = (
+    r"[0-9]+(\.[0-9]+)+((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?(\+[a-z0-9]+(\.[a-z0-9]+)*)?"
+)
+_NO_VERSION = "{text!r} is not a version. Write it as in 0.25.0."
+_Version = Annotated[str, matching(_VERSION, _NO_VERSION)]
+_Companion = Annotated[str, matching(f"{PAIRED}|{_VERSION}", _NO_VERSION)]
 _Release = Annotated[str, named("cann", "CANN release")]
 _Chip = Annotated[str, BeforeValidator(_one_chip)]
 
@@ -126,8 +124,8 @@ class TargetShape(Model):
     torch: _Ascii = ""
     torch_npu: _Ascii = ""
     torch_index: Annotated[str, named("torch_indexes", "index of torch")] = ""
-    torchvision: _Version = ""
-    torchaudio: _Version = ""
+    torchvision: _Companion = ""
+    torchaudio: _Companion = ""
     msprobe: _Version = ""
     mooncake: _Version = ""
     ray: _Version = ""
@@ -153,7 +151,7 @@ def _targets_or_families(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"required": ["targets"]}, {"required": ["families"]}]
 
 
-class MatrixShape(DefinitionsShape):
+class MatrixShape(Definitions):
     """The whole of matrix.yaml, with the files of cannery/data."""
 
     model_config = ConfigDict(json_schema_extra=_targets_or_families)
@@ -197,37 +195,34 @@ def parse_matrix(
     top = load_with_data(text, name, data, problems)
     unused = [f"families: {value}" for value in expand(top, problems)]
     shape = validate(MatrixShape, top, top, problems)
-    definitions = made_definitions(shape, problems)
-    _raise(problems)
-    judgement = CompatErrors(top, compat)
-    targets: dict[str, Target] = {}
-    for target_id, each in shape.targets.items():
+    targets, findings = dict[str, Target](), dict[str, list[Finding]]()
+    for key, each in shape.targets.items():
         before = len(problems)
-        reading = _Reading(shape=each, definitions=definitions, facts=facts, problems=problems)
-        target = reading.target(target_id, definitions.bases[shape.build_base])
-        targets[target_id] = replace(target, span=top.place("targets", target_id))
-        if len(problems) == before:
-            judgement.add(targets[target_id])
-    _raise([*problems, *judgement.problems()])
+        reading = _Reading(shape=each, definitions=shape, facts=facts, problems=problems)
+        where = top.place("targets", key)
+        targets[key] = reading.target(key, shape.bases[shape.build_base], where)
+        if compat and len(problems) == before:
+            findings[key] = judge(targets[key], compat)
+    if compat:
+        problems += _refused(top, [targets[key] for key in findings], findings, compat)
+    if problems:
+        raise MatrixError(
+            sorted(dict.fromkeys(problems), key=lambda each: (each.where is None, each.where))
+        )
     used = {id(each) for target in targets.values() for each in _used(target)}
     unused += (
         f"{key}: {each}"
-        for key in MatrixShape.model_fields
-        for each, value in definitions.sections.get(key, {}).items()
+        for key in Definitions.model_fields
+        if key not in ("downloads", "cann_layouts", "leave_out")
+        for each, value in getattr(shape, key).items()
         if id(value) not in used and top.place(key, each).file == name
     )
     return Matrix(
         targets=recommended_first(shape.recommended, targets),
-        cann=definitions.cann,
+        cann=shape.cann,
         unused=tuple(unused),
-        findings=judgement.findings,
+        findings=findings,
     )
-
-
-def _raise(problems: list[Problem]) -> None:
-    unique = dict.fromkeys(problems)
-    if unique:
-        raise MatrixError(sorted(unique, key=lambda each: (each.where is None, each.where)))
 
 
 def _used(target: Target) -> list[object]:
@@ -249,22 +244,20 @@ class _Reading:
     def wrong(self, what: str, fix: str, *path: Key) -> None:
         self.problems.append(Problem(what=what, fix=fix, where=self.shape.place(*path)))
 
-    def target(self, name: str, build_base: Base) -> Target:
-        shape, definitions, wheels = self.shape, self.definitions, self.definitions.wheels
+    def target(self, name: str, build_base: Base, where: Span) -> Target:
+        shape, definitions = self.shape, self.definitions
         base, python = definitions.bases[shape.base], definitions.pythons[shape.python]
-        bundled = definitions.python_bases.get(python.name, base.name)
-        if bundled != base.name:
-            what = f"{python.name} comes with base {bundled}, not {base.name}."
+        if python.base not in ("", base.name):
+            what = f"{python.name} comes with base {python.base}, not {base.name}."
             self.wrong(what, definitions.pythons_for(base, python), "python")
         application = definitions.applications.get(shape.application)
         for package in application.packages if application else ():
             if entry := entry_elsewhere(package, base, definitions.bases.values()):
                 what = (
-                    f"no package of base {base.name} is called {package!r}, which the application"
+                    f"the application asks for {package!r}, which base {base.name} does not have."
                 )
                 names = ", ".join(base.distribution.packages[entry])
-                fix = f"Write {entry} in its packages, which is {names} there."
-                self.wrong(f"{what} asks for.", fix, "base")
+                self.wrong(what, f"Write {entry} in its packages, which is {names} there.", "base")
         extras = self.extras()
         toolkit, kernels, nnal, chip = self.cann()
         target = Target(
@@ -283,14 +276,14 @@ class _Reading:
             torch=shape.torch,
             torch_npu=shape.torch_npu,
             torch_index=definitions.torch_indexes.get(shape.torch_index),
-            torch_wheel=wheels["torch_wheels"].get(shape.torch),
-            torch_npu_wheel=wheels["torch_npu_wheels"].get(shape.torch_npu),
-            apex=wheels["apex"].get(shape.apex),
+            torch_wheel=definitions.torch_wheels.get(shape.torch),
+            torch_npu_wheel=definitions.torch_npu_wheels.get(shape.torch_npu),
+            apex=definitions.apex.get(shape.apex),
             deepspeed=shape.deepspeed,
             deepspeed_wheel=definitions.deepspeed_wheels.get(shape.deepspeed),
-            deepspeed_plugin=wheels["deepspeed_plugins"].get(shape.deepspeed),
+            deepspeed_plugin=definitions.deepspeed_plugins.get(shape.deepspeed),
             extras=extras,
-            triton_ascend_wheel=wheels["triton_ascend_wheels"].get(extras.get(TRITON_ASCEND, "")),
+            triton_ascend_wheel=definitions.triton_ascend_wheels.get(extras.get(TRITON_ASCEND, "")),
             application=application,
             requirements=(*(application.requirements if application else ()), *shape.requirements),
             leave_out=tuple(
@@ -301,7 +294,7 @@ class _Reading:
             ),
             without_compiler=shape.flavour == "runtime",
             hccl_test=shape.hccl_test,
-            span=Span(file=MATRIX, line=1, column=1),
+            span=where,
         )
         return target if shape.summary else replace(target, summary=self.summary(target))
 
@@ -312,11 +305,8 @@ class _Reading:
             if extras[name] == PAIRED:
                 paired = self.facts and pinned_beside(package, shape.torch, self.facts)
                 if self.facts and shape.torch and not paired:
-                    what = (
-                        f"compat.yaml does not say which {package} belongs to torch {shape.torch}."
-                    )
-                    fix = "Write its version, or a row of packages with its pin."
-                    self.wrong(what, fix, name)
+                    what = f"compat.yaml has no {package} for torch {shape.torch}."
+                    self.wrong(what, "Write its version, or a row of packages with its pin.", name)
                 extras[name] = paired or ""
         return {name: version for name, version in extras.items() if version}
 
@@ -375,41 +365,18 @@ class _Reading:
         return f"{first} on {on}{' without a compiler' if target.without_compiler else ''}"
 
 
-@dataclass(kw_only=True)
-class _Cause:
-    where: Span
-    first: Refusal
-    targets: list[str] = field(default_factory=list)
-
-
-class CompatErrors:
-    """Collects why targets of one file must not be built; without ``compat`` nothing is refused.
-
-    ``findings`` has everything that is known of each target, by its id.
-    """
-
-    def __init__(self, top: Map, compat: Compat | None) -> None:
-        self._top = top
-        self._compat = compat
-        self._causes: dict[tuple[Span, str], _Cause] = {}
-        self.findings: dict[str, list[Finding]] = {}
-
-    def add(self, target: Target) -> None:
-        if self._compat is None:
-            return
-        findings = self.findings[target.id] = judge(target, self._compat)
-        for refusal in refusals_of(target, findings, self._compat):
-            place = refusal.finding.place or ("targets", target.id, refusal.finding.key)
-            where = self._top.place(*place)
-            cause = _Cause(where=where, first=refusal)
-            cause = self._causes.setdefault((where, refusal.finding.text), cause)
-            cause.targets.append(target.id)
-
-    def problems(self) -> Iterator[Problem]:
-        """One for each cause, with the targets that it concerns."""
-        for cause in self._causes.values():
-            problem = replace(cause.first.problem, where=cause.where)
-            if cause.first.finding.place or len(cause.targets) > 1:
-                what = f"{problem.what} It concerns {some_of(cause.targets, _NAMED)}."
-                problem = replace(problem, what=what)
-            yield problem
+def _refused(
+    top: Map, targets: Iterable[Target], findings: Mapping[str, list[Finding]], compat: Compat
+) -> Iterator[Problem]:
+    """A problem for each cause why ``targets`` must not be built, with those that it concerns."""
+    causes: dict[tuple[Span, str], tuple[Refusal, list[str]]] = {}
+    for target in targets:
+        for refusal in refusals_of(target, findings[target.id], compat):
+            finding = refusal.finding
+            where = top.place(*(finding.place or ("targets", target.id, finding.key)))
+            causes.setdefault((where, finding.text), (refusal, []))[1].append(target.id)
+    for (where, _), (refusal, names) in causes.items():
+        what = refusal.problem.what
+        if refusal.finding.place or len(names) > 1:
+            what += f" It concerns {some_of(names, _NAMED)}."
+        yield replace(refusal.problem, what=what, where=where)

@@ -13,14 +13,14 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, ValidationInfo
 
-from cannery.common.bases import DEFAULT_ORDER, Address, Base, CannSource
+from cannery.common.bases import DEFAULT_ORDER, Base, CannSource
 from cannery.common.errors import MatrixError, Problem, did_you_mean
 from cannery.common.files import read_text
 from cannery.common.http import without_login
 from cannery.common.model import CannRelease, Target, chip_hint
 from cannery.common.models import Model, Parsed, Unique, fitting, parse_toml_as
 from cannery.common.references import full_reference, is_registry, is_versioned, read_reference
-from cannery.matrix.file_definitions import Mirror
+from cannery.matrix.file_definitions import Server
 from cannery.matrix.files import SETTINGS
 from cannery.matrix.matrix import Matrix
 
@@ -42,10 +42,6 @@ def _removed(_: str) -> str:
         "the vendor's signatures are no longer verified, only the sha256 of each file. "
         "Remove the line."
     )
-
-
-def _address(server: Mirror) -> Address:
-    return Address(url=server.url.rstrip("/"), headers=tuple(server.headers.items()))
 
 
 Printable = Annotated[
@@ -76,9 +72,6 @@ Repository = Annotated[
         without_login,
     ),
 ]
-Server = Annotated[
-    Mirror, BeforeValidator(lambda url: {"url": url} if isinstance(url, str) else url)
-]
 Mirrors = Mapping[str, tuple[str, ...]]
 
 
@@ -86,9 +79,12 @@ class Sources(Model):
     """Where files of CANN are from."""
 
     order: Annotated[Unique[CannSource], Field(min_length=1)] = DEFAULT_ORDER
-    servers: tuple[Annotated[Address, Parsed(_address, of=Server)], ...] = Field(
-        default=(), description="Servers that have files under their names alone."
-    )
+    servers: tuple[
+        Annotated[
+            Server, BeforeValidator(lambda url: {"url": url} if isinstance(url, str) else url)
+        ],
+        ...,
+    ] = Field(default=(), description="Servers that have files under their names alone.")
     accept_eula: Printable = Field(
         default="", alias="accept-eula", description="Who accepts the vendor's licence."
     )

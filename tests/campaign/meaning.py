@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from cannery.common.model import PAIRED, TORCH_COMPANIONS, Target
 from cannery.common.models import validate
 from cannery.compat import Compat
 from cannery.compat.facts import Row
-from cannery.matrix.definitions import Definitions, made_definitions
+from cannery.matrix.definitions import Definitions
 from cannery.matrix.families import expand
 from cannery.matrix.files import load_with_data, read_data
 from cannery.matrix.matrix import Matrix
@@ -56,7 +57,7 @@ def _definitions(path: Path) -> Definitions:
     """What the matrix.yaml ``path`` and the files of data, which have loaded, define."""
     top = load_with_data(path.read_text(encoding="utf-8"), path.name, read_data(path.parent), [])
     expand(top, [])
-    return made_definitions(validate(MatrixShape, top, top), [])
+    return validate(MatrixShape, top, top)
 
 
 def rows(compat: Compat) -> Counter[str]:
@@ -77,7 +78,10 @@ def plain(row: Row | str) -> str:
 def names_of(definitions: Definitions) -> dict[str, str]:
     """Every definition as text, by its kind and name."""
     found: dict[str, str] = {}
-    for section, mapping in definitions.sections.items():
+    for section in Definitions.model_fields:
+        mapping = getattr(definitions, section)
+        if not isinstance(mapping, Mapping):
+            continue
         found |= {f"{section} {name}": repr(value) for name, value in mapping.items()}
     return found
 

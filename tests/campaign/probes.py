@@ -187,7 +187,7 @@ def of_definitions(
     """Targets that use the definitions ``names``, each a kind and a name, as ``new`` has them."""
     found: list[Target] = []
     for kind, _, name in (each.partition(" ") for each in names):
-        value = new.sections[kind].get(name)
+        value = getattr(new, kind).get(name)
         if isinstance(value, Base):
             found += _on(value, next((t for t in targets if t.base.name == name), targets[0]))
         elif value is not None:

@@ -173,9 +173,9 @@ def test_what_neither_the_release_nor_its_layout_names_is_missing() -> None:
     with pytest.raises(MatrixError) as raised:
         release("    nnal: {file: nnal.run}\n", layouts)
     said = str(raised.value)
-    assert "cann.9.1.1 has no 'toolkit', and cann_layouts has none for its layout." in said
+    assert "cann.9.1.1: there is no 'toolkit', and cann_layouts has none for its layout." in said
     assert "no file is declared for the kernels of chip '910b'." in said
-    assert "nnal has no 'origin', and cann_layouts has none for its layout." in said
+    assert "nnal: there is no 'origin', and cann_layouts has none for its layout." in said
 
 
 def test_a_mistake_of_a_layout_is_the_only_one_that_is_reported() -> None:

@@ -8,24 +8,10 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import FileError, MatrixError
-from cannery.compat import parse_compat
 from cannery.matrix.files import read_facts
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
-from tests.unit.matrices import CHECKOUT, FACTS, MATRIX, OWN_FACTS
-
-
-def test_the_facts_are_those_beside_the_matrix(tmp_path: Path) -> None:
-    (tmp_path / "compat.yaml").write_text("other text", encoding="utf-8")
-    assert read_facts(tmp_path / "matrix.yaml") == "other text"
-
-
-def test_an_equal_text_is_parsed_once(tmp_path: Path) -> None:
-    text = OWN_FACTS.read_text(encoding="utf-8")
-    (tmp_path / "compat.yaml").write_text(text, encoding="utf-8")
-    project = Project(root=CHECKOUT)
-    assert project.compat().pairings
-    assert Project(root=tmp_path).compat() is project.compat() is parse_compat(text, "compat.yaml")
+from tests.unit.matrices import FACTS, MATRIX, OWN_FACTS
 
 
 def test_facts_are_read_again_when_they_have_changed(tmp_path: Path) -> None:
