@@ -229,14 +229,35 @@ def _in_order(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(unique, key=lambda each: (each.where is None, each.where))
 
 
+def _causes(error: ValidationError, data: Map) -> list[tuple[tuple[Key, ...], ErrorDetails]]:
+    """The errors that are mistakes of the file, with their paths, and not due to another one."""
+    errors = [(documents.locate(data, e["loc"])[0], e) for e in error.errors(include_url=False)]
+    above_others = {path[:end] for path, _ in errors for end in range(len(path))}
+    # Mappings whose form is not known, because the key that names it is wrong.
+    undecided = {
+        path[:-1]
+        for path, each in errors
+        if each["type"] in ("literal_error", "enum") and len(path) < len(each["loc"])
+    }
+    causes = []
+    for path, each in errors:
+        kind = each["type"]
+        if kind in ("missing", "extra_forbidden"):
+            follows = (path if kind == "missing" else path[:-1]) in undecided
+        else:
+            # Of the forms that a value may have, that which fits best has the deepest error.
+            follows = len(path) < len(each["loc"]) and path in above_others
+        # Such a default needs a value that is wrong.
+        if not follows and kind != "default_factory_not_called":
+            causes.append((path, each))
+    return causes
+
+
 def problems_of(error: ValidationError, kind: Any, data: Map) -> list[Problem]:
     """The problems of ``data`` that kept pydantic from making a ``kind`` of it."""
-    located = [
-        (documents.locate(data, each["loc"]), each) for each in error.errors(include_url=False)
-    ]
-    above_others = {path[:end] for (path, _), _ in located for end in range(len(path))}
+    causes = _causes(error, data)
     unknown: dict[Steps, list[Key]] = {}
-    for (path, _), each in located:
+    for path, each in causes:
         if each["type"] == "extra_forbidden":
             unknown.setdefault(path[:-1], []).append(path[-1])
     schema: dict[str, Any] = {}
@@ -246,20 +267,19 @@ def problems_of(error: ValidationError, kind: Any, data: Map) -> list[Problem]:
         text = f"{_name(path)}: {what}" if path else what
         problems.append(Problem(what=text, fix=fix, where=data.place(*path)))
 
-    for (path, where), each in located:
-        # Of the forms that a value may have, that which fits best has the deepest error.
-        in_union = len(path) < len(each["loc"]) and each["type"] != "missing"
-        if in_union and path in above_others:
-            continue
+    for path, each in causes:
         if each["type"] == "extra_forbidden":
             schema = schema or json_schema(kind)
             *above, key = path
-            hint = did_you_mean(str(key), _known_keys(schema, above))
+            known = _known_keys(schema, above)
+            hint = "" if key in known else did_you_mean(str(key), known)
             what = f"unknown key {key!r}" + (f" in {_name(above)}." if above else ".")
+            if key in known:
+                what = f"{key!r} does not go with the other keys of {_name(above)}."
             place = _map_at(data, above).place_of_key(str(key))
             problems.append(Problem(what=what, fix=hint, where=place))
         elif each["type"] == "missing":
-            key = str(each["loc"][-1])
+            key, where = str(each["loc"][-1]), data.place(*path)
             # A misspelt key is one mistake.
             others = (str(other) for other in unknown.get(path, ()))
             if not any(did_you_mean(other, [key]).startswith("Did") for other in others):

@@ -72,7 +72,7 @@ def test_a_file_of_profiles_that_is_not_there(checkout: Checkout, tmp_path: Path
 def test_checks_with_mistakes(checkout: Checkout, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("schema: 1\nchecks: [{name: a}]\n", encoding="utf-8")
     checkout.run(*ANY, "--checks", str(tmp_path)).refused(
-        2, "a.yaml:2:10: a check has no 'command'"
+        2, "a.yaml:2:10: checks[0] has no 'command'"
     )
 
 
