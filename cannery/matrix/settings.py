@@ -16,7 +16,6 @@ from pydantic import BeforeValidator, Field, ValidationInfo
 from cannery.common.bases import DEFAULT_ORDER, Base, CannSource
 from cannery.common.errors import MatrixError, Problem, did_you_mean
 from cannery.common.files import read_text
-from cannery.common.http import without_login
 from cannery.common.model import CannRelease, Target, chip_hint
 from cannery.common.models import Model, Parsed, Unique, parse_toml_as
 from cannery.common.references import full_reference, is_registry, is_versioned, read_reference
@@ -54,24 +53,31 @@ def _removed(_: str) -> str:
     )
 
 
+def _without_login(text: str) -> str:
+    # Its module imports requests, which most commands need not wait for.
+    from cannery.common import http
+
+    return http.without_login(text)
+
+
 def _image(text: str) -> str:
     if not is_versioned(text):
         noun = "the reference of an image, as in registry/name:tag"
-        raise ValueError(f"{without_login(text)!r} is not {noun}.")
+        raise ValueError(f"{_without_login(text)!r} is not {noun}.")
     return text
 
 
 def _registry(text: str) -> str:
     if not is_registry(text):
         fix = "Write it as registry.example.com or registry.example.com/folder."
-        raise ValueError(f"{without_login(text)!r} is not a registry. {fix}")
+        raise ValueError(f"{_without_login(text)!r} is not a registry. {fix}")
     return text
 
 
 def _repository(text: str) -> str:
     named = read_reference(text)
     if not named or not named.registry or named.version:
-        what = f"{without_login(text)!r} is not a repository with its registry."
+        what = f"{_without_login(text)!r} is not a repository with its registry."
         raise ValueError(f"{what} Write it as docker.io/library/debian.")
     return text
 
