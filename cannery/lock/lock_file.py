@@ -67,33 +67,19 @@ class LockedFile:
 class LockedWheel:
     """One package of a lock.
 
-    ``hash_lines`` has a line for each file that may be installed, and ``file_names`` their names in
-    the same order. The lock of a target has one file of each package; that of the build stage has
-    one for each machine. ``parents`` are the packages that require this one, and ``groups`` the
-    requirement groups that name it. ``wants`` is what its metadata asks of Python and of the
-    packages that the target names, as in ``python>=3.10`` and ``torch==2.9.0``.
+    ``files`` may be installed; they are empty if the lock does not name every one. The lock of a
+    target has one file of each package; that of the build stage has one for each machine.
+    ``parents`` are the packages that require this one, and ``groups`` the requirement groups that
+    name it. ``wants`` is what its metadata asks of Python and of the packages that the target
+    names, as in ``python>=3.10`` and ``torch==2.9.0``.
     """
 
     name: str
     version: str
-    hash_lines: tuple[str, ...]
-    file_names: tuple[str, ...]
+    files: tuple[LockedFile, ...]
     parents: frozenset[str]
     groups: frozenset[str]
     wants: tuple[str, ...] = ()
-
-    @property
-    def files(self) -> tuple[LockedFile, ...]:
-        """The files that may be installed; none if the lock does not name every one."""
-        if len(self.file_names) != len(self.hash_lines):
-            return ()
-        pairs = zip(self.file_names, self.hashes, strict=True)
-        return tuple(LockedFile(name=name, sha256=sha256) for name, sha256 in pairs)
-
-    @cached_property
-    def has_one_file(self) -> bool:
-        """Whether ``files`` has one; this is asked of thousands of packages, and makes none."""
-        return len(self.file_names) == len(self.hash_lines) == 1
 
     def file_for(self, machine: str) -> LockedFile | None:
         """The one file that is installed on ``machine`` (``aarch64``); None if that is unknown."""
@@ -104,12 +90,13 @@ class LockedWheel:
     @property
     def hashes(self) -> tuple[str, ...]:
         """The sha256 of each file that may be installed, without its algorithm."""
-        return tuple(line[len(_HASH) : len(_HASH) + _DIGITS] for line in self.hash_lines)
+        return tuple(file.sha256 for file in self.files)
 
     @property
     def requirement(self) -> str:
         """The package in a requirements file, with its hashes."""
-        return "\n".join([f"{self.name}=={self.version} \\", *self.hash_lines])
+        lines = (f"{_HASH}{sha256}" for sha256 in self.hashes)
+        return " \\\n".join([f"{self.name}=={self.version}", *lines])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,14 +162,14 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
 def _parsed(block: str) -> tuple[LockedWheel | None, str, tuple[tuple[int, str], ...]]:
     """The package, the inputs and the invalid lines of a block, of which locks share many."""
     inputs, invalid = "", []
-    hashes, files, wants, parents = [], [], [], set()
+    hashes, names, wants, parents = [], [], [], set()
     lines = block.split("\n")
     package = _PACKAGE.match(lines[0])
     for number, line in enumerate(lines[1:] if package else lines, bool(package)):
         if line.startswith(_HASH) and package:
-            hashes.append(line)
+            hashes.append(line[len(_HASH) : len(_HASH) + _DIGITS])
         elif line.startswith(_FILE):
-            files.append(line.removeprefix(_FILE))
+            names.append(line.removeprefix(_FILE))
         elif line.startswith(_WANTS):
             wants += line.removeprefix(_WANTS).split()
             try:
@@ -195,11 +182,11 @@ def _parsed(block: str) -> tuple[LockedWheel | None, str, tuple[tuple[int, str],
             inputs = line.removeprefix(INPUTS)
         elif line.strip() and not line.lstrip().startswith("#"):
             invalid.append((number, line))
+    pairs = zip(names, hashes, strict=True) if len(names) == len(hashes) else ()
     wheel = package and LockedWheel(
         name=normal_name(package["name"]),
         version=package["version"],
-        hash_lines=tuple(hashes),
-        file_names=tuple(files),
+        files=tuple(LockedFile(name=name, sha256=sha256) for name, sha256 in pairs),
         parents=frozenset(normal_name(p) for p in parents if not p.startswith("-r ")),
         groups=frozenset(
             p.removeprefix("-r ").removesuffix(".in") for p in parents if p.startswith("-r ")
@@ -278,7 +265,7 @@ def _overrides(requirements: Requirements) -> dict[str, list[str]]:
 def _require(target: Target, lock: Lock, name: str, misfits: Sequence[_Misfit], stale: str) -> None:
     """Raise MatrixError with each problem at the line of its package, or else of the inputs."""
     problems = [*misfits]
-    if unclear := [wheel.name for wheel in lock.wheels if not wheel.has_one_file]:
+    if unclear := [wheel.name for wheel in lock.wheels if len(wheel.files) != 1]:
         what = f"the lock lists no single file for {some_of(unclear, _SHOWN)}."
         problems.append((what, unclear[0]))
     if stale and not problems:

@@ -45,16 +45,16 @@ class Metadata:
         lock, has of it.
         """
         named = [wheel for wheel in parse_lock(text).wheels if wheel.groups]
-        wheels = [wheel for wheel in named if wheel.file_names[0].endswith(".whl")]
-        missing = [wheel for wheel in wheels if wheel.file_names[0] not in self._known]
+        wheels = [wheel for wheel in named if wheel.files[0].name.endswith(".whl")]
+        missing = [wheel for wheel in wheels if wheel.files[0].name not in self._known]
         if missing and (why := self._ask(target, missing)):
             console.say(f"{target.id}: the metadata of its wheels could not be read: {why}")
-            old = {wheel.file_names: wheel.wants for wheel in parse_lock(before or "").wheels}
-            return with_wants(text, {w.name: old.get(w.file_names, ()) for w in named})
+            old = {wheel.files: wheel.wants for wheel in parse_lock(before or "").wheels}
+            return with_wants(text, {w.name: old.get(w.files, ()) for w in named})
         names = {wheel.name for wheel in named} | ({"torch"} if target.torch_wheel else set())
         return with_wants(
             text,
-            {w.name: _wanted(self._known[w.file_names[0]], target, names) for w in wheels},
+            {w.name: _wanted(self._known[w.files[0].name], target, names) for w in wheels},
         )
 
     def _ask(self, target: Target, wheels: Sequence[LockedWheel]) -> str:
@@ -90,7 +90,7 @@ class Metadata:
             except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
                 return f"pip's report is not as expected: {error!r}"
         for wheel in wheels:
-            self._known[wheel.file_names[0]] = requirements.get(wheel.name, [])
+            self._known[wheel.files[0].name] = requirements.get(wheel.name, [])
         return ""
 
 

@@ -128,7 +128,7 @@ def _download_sdists(requirements: Sequence[str], folder: Path, packages: Packag
 
 
 def _is_sdist(package: LockedWheel) -> bool:
-    return not any(name.endswith(".whl") for name in package.file_names)
+    return not any(file.name.endswith(".whl") for file in package.files)
 
 
 def _made(folder: Path, file: LockedFile) -> LockedFile:

@@ -18,9 +18,7 @@ from tests.faults.local_faults import (
     send,
 )
 from tests.faults.registry_faults import (
-    another_base,
     answering,
-    hub,
     lost_blob,
     registry_restarted,
     status,
@@ -134,12 +132,4 @@ KINDS: Mapping[str, Kind] = {
         cause="another run|another process|[Ss]omebody|goes on",
         share=5,
     ),
-    "hub serves another base": Kind(
-        begin=another_base, commands=("build",), cause=_REGISTRY, share=3
-    ),
-    "hub flips a bit": Kind(begin=hub(flips=True), commands=("build",), cause=_REGISTRY, share=2),
-    "hub answers 429": Kind(
-        begin=hub(**status(429)), commands=("build",), cause="429|[Tt]oo ?[Mm]any", share=1
-    ),
-    "hub breaks off": Kind(begin=hub(), commands=("build",), cause=_REGISTRY, share=1),
 }

@@ -10,7 +10,6 @@ from random import Random
 
 from tests.faults.local_faults import Begin, Fault
 from tests.faults.site import Site
-from tests.faults.state import tags_of
 from tests.publish.servers import Fault as LineFault
 
 _UPLOAD = (
@@ -76,28 +75,6 @@ def lost_blob(site: Site, random: Random) -> Iterator[Fault]:
 def registry_restarted(site: Site, _: Random) -> Iterator[Fault]:
     yield Fault(strike=lambda _: site.server.stop())
     site.server.start()
-
-
-def hub(**more: object) -> Begin:
-    @contextmanager
-    def begin(site: Site, random: Random) -> Iterator[Fault]:
-        site.new_base()
-        pattern = random.choice(["^GET .*/hub/debian/manifests/", "^GET .*/hub/debian/blobs/"])
-        times = random.choice([1, 3, 1_000_000])
-        fault = LineFault(pattern, times=times, **more)  # type: ignore[arg-type]
-        with on_line(site, fault, late=False) as begun:
-            yield begun
-
-    return begin
-
-
-@contextmanager
-def another_base(site: Site, _: Random) -> Iterator[Fault]:
-    """The hub serves another base under the tag of the right one."""
-    tag, other = site.new_base(), tags_of(site, "hub/debian")["13"]
-    tags = site.folder / "registry/data/docker/registry/v2/repositories/hub/debian/_manifests/tags"
-    (tags / tag / "current" / "link").write_text(other, encoding="utf-8")
-    yield Fault()
 
 
 def status(code: int) -> Mapping[str, object]:

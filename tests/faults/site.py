@@ -27,7 +27,6 @@ from tests.faults.small_checkout import (
     toolkit,
     wheel,
     wheels_in,
-    write_matrix,
 )
 from tests.package_index import index_of_folder
 from tests.publish.servers import (
@@ -167,13 +166,6 @@ class Site:
         digest = base.publish(self.repository("hub/debian"), tag)
         return f"{self.line.host}/hub/debian:{tag}@{digest}"
 
-    def new_base(self) -> str:
-        """Let the checkout be built on a new base, which the engine does not have; its tag."""
-        self.base = f"12.{time.monotonic_ns()}"
-        write_matrix(self.project, self.published_base(self.base))
-        commit(self.root)
-        return self.base
-
     def copy_repository(self, source: str, name: str) -> None:
         """Make the repository ``name`` a copy of ``source``."""
         repositories = self.folder / "registry/data/docker/registry/v2/repositories"
@@ -237,7 +229,6 @@ def make_site(folder: Path) -> Iterator[Site]:
             index="",
         )
         with patched_environment(site):
-            base.publish(site.repository("hub/debian"), "13")
             site.project = make_small_checkout(site.root, site.published_base("12"))
             lock = (site.project.images / TARGET / "requirements.lock").read_text(encoding="utf-8")
             site.index = stack.enter_context(serving_wheels(folder / "wheels", lock))

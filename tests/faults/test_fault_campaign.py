@@ -22,7 +22,7 @@ from tests.faults.state import (
 SEED = 11
 COUNTS = {"promote": 14, "push": 3, "build": 2, "verify": 1}
 """Command to the number of faults that happen to it here, most of them to the quick ones."""
-STEADY = ("/tmp", "cache", "checkout", "hub", "registry answers", "registry flips")
+STEADY = ("/tmp", "cache", "checkout", "registry answers", "registry flips")
 """How the kinds begin that do the same at every moment. CI leaves the others to the campaign."""
 
 

@@ -36,7 +36,7 @@ class Dripping(Handler):
 
 
 def test_a_large_page_is_refused() -> None:
-    with answering(Large) as url, pytest.raises(EngineError, match="sends more than 4,000,000"):
+    with answering(Large) as url, pytest.raises(EngineError, match="sends more than 4,194,304"):
         read_page(url, None)
 
 

@@ -24,7 +24,8 @@ def full(checkout: Checkout) -> Target:
 def test_a_lock_is_read_as_uv_writes_it() -> None:
     text = (
         "# a comment\n"
-        f"Foo_Bar==1.0 \\\n{HASH} \\\n{HASH}\n    # via -r cann.in\n"
+        f"Foo_Bar==1.0 \\\n{HASH} \\\n{HASH}\n    # file: a.whl\n    # file: b.whl\n"
+        "    # via -r cann.in\n"
         f"six==1.17.0 ; python_full_version < '3.9' \\\n{HASH}\n"
         "    # via\n    #   -r cann.in\n    #   -r application.in\n    #   foo-bar\n"
     )
