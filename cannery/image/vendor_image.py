@@ -72,22 +72,18 @@ def image_of(
         if source is CannSource.DOWNLOAD and (servers or all(f.is_downloadable for f in files)):
             return ""
         if source is CannSource.IMAGE and (digest_in(reference) or order == [source]):
-            _require_digest(target, reference)
-            return reference
+            if digest_in(reference):
+                return reference
+            version, chip = target.cann.version, target.chip
+            what = f"{target.id}: no image with CANN {version} for chip {chip} is known."
+            if reference:
+                what = f"{target.id}: {reference} has no digest, so its contents may change."
+                what += f" 'docker buildx imagetools inspect {reference}' shows its digest."
+            place = f'    [images."{version}"]\n    {chip} = "NAME@sha256:DIGEST"'
+            raise ArtifactError(Problem(what=what, fix=f"Add to cannery.toml:\n{place}"))
         if source is CannSource.INDEX and source is order[-1]:
             raise ArtifactError(Problem(what=f"{target.id}: {_NO_WHEELS}", fix=_OTHER_SOURCE))
     return ""
-
-
-def _require_digest(target: Target, reference: str) -> None:
-    if digest_in(reference):
-        return
-    what = f"{target.id}: no image with CANN {target.cann.version} for chip {target.chip} is known."
-    if reference:
-        what = f"{target.id}: {reference} has no digest, so its contents may change."
-        what += f" 'docker buildx imagetools inspect {reference}' shows its digest."
-    place = f'    [images."{target.cann.version}"]\n    {target.chip} = "NAME@sha256:DIGEST"'
-    raise ArtifactError(Problem(what=what, fix=f"Add to cannery.toml:\n{place}"))
 
 
 @dataclass(frozen=True, kw_only=True)
