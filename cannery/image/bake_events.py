@@ -40,7 +40,7 @@ class EventKind(StrEnum):
     DONE = "done"
     CACHED = "cached"
     FAILED = "failed"
-    SAID = "said"
+    OUTPUT = "output"
     """``text`` is output of the step."""
     WROTE = "wrote"
     """``text`` is the digest of the image, the manifest or the config that it wrote."""
@@ -85,9 +85,9 @@ class Events:
         """The events that ``line`` completes. Lines that are not JSON are messages of buildx."""
         for loaded in self._objects(line):
             if isinstance(loaded, str):
-                yield Event(kind=EventKind.SAID, text=loaded)
+                yield Event(kind=EventKind.OUTPUT, text=loaded)
                 continue
-            steps = [e for each in loaded.get("vertexes") or () for e in self._vertex(each)]
+            steps = [e for vertex in loaded.get("vertexes") or () for e in self._vertex(vertex)]
             yield from (event for event in steps if event.kind not in _ENDS)
             for status in loaded.get("statuses") or ():
                 yield from self._status(status)
@@ -158,16 +158,16 @@ class Events:
             text = base64.b64decode(str(log.get("data", ""))).decode(errors="replace")
         except binascii.Error:
             return
-        yield from self._of(log, EventKind.SAID, text)
+        yield from self._of(log, EventKind.OUTPUT, text)
 
     def _status(self, status: Mapping[str, Any]) -> Iterator[Event]:
         written = _WRITTEN.fullmatch(str(status.get("id", "")))
         if written and status.get("completed"):
             yield from self._of(status, EventKind.WROTE, written[1])
 
-    def _of(self, said: Mapping[str, Any], kind: EventKind, text: str) -> Iterator[Event]:
-        """An event for each target that has the step of ``said``."""
-        digest = str(said.get("vertex", ""))
+    def _of(self, entry: Mapping[str, Any], kind: EventKind, text: str) -> Iterator[Event]:
+        """An event for each target that has the step of ``entry``."""
+        digest = str(entry.get("vertex", ""))
         for target, steps in self._targets.items():
             if digest in steps.names:
                 yield Event(kind=kind, target=target, step=steps.names[digest], text=text)

@@ -62,11 +62,11 @@ class ImageBuild:
 def bake_names(ids: Iterable[str]) -> dict[str, str]:
     """Id to a unique name that bake allows, which has no dots."""
     names: dict[str, str] = {}
-    for each in ids:
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", each)
+    for target in ids:
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", target)
         while name in names.values():
             name += "_"
-        names[each] = name
+        names[target] = name
     return names
 
 
@@ -91,13 +91,13 @@ def bake_file(builds: Sequence[ImageBuild], caches: Caches, *, ca: Path | None, 
     return _text(targets, variables)
 
 
-def stage_file(build: ImageBuild, wanted: tuple[str, Path], *, ca: Path | None, index: bool) -> str:
+def stage_file(build: ImageBuild, output: tuple[str, Path], *, ca: Path | None, index: bool) -> str:
     """The text of a file that writes the files of a stage of ``build`` into a folder.
 
-    ``wanted`` are the stage, which is the last one if it is "", and the folder. The rest is as in
+    ``output`` are the stage, which is the last one if it is "", and the folder. The rest is as in
     ``bake_file``.
     """
-    stage, folder = wanted
+    stage, folder = output
     [name] = bake_names([build.id]).values()
     target = _target(build, f"type=local,dest={folder}", ca, index=index)
     return _text({name: target | ({"target": stage} if stage else {})})
@@ -127,8 +127,8 @@ def _with_variables(caches: Caches) -> tuple[Caches, dict[str, str]]:
         return f"\0{variables.setdefault(secret, f'CANNERY_CACHE_SECRET_{len(variables) + 1}')}\0"
 
     hidden = Caches(
-        sources=tuple(without_secrets(each, named) for each in caches.sources),
-        destinations=tuple(without_secrets(each, named) for each in caches.destinations),
+        sources=tuple(without_secrets(text, named) for text in caches.sources),
+        destinations=tuple(without_secrets(text, named) for text in caches.destinations),
     )
     return hidden, {name: secret for secret, name in variables.items()}
 
@@ -155,9 +155,9 @@ def _escaped(value: Any) -> Any:
     if isinstance(value, str):
         return value.replace("${", "$${").replace("%{", "%%{")
     if isinstance(value, dict):
-        return {name: _escaped(each) for name, each in value.items()}
+        return {name: _escaped(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_escaped(each) for each in value]
+        return [_escaped(inner) for inner in value]
     return value
 
 
@@ -174,7 +174,7 @@ def check_caches(caches: Caches, count: int) -> None:
 
 
 def _cache_problem(option: str, text: str, count: int) -> Problem | None:
-    fields = dict(each.partition("=")[::2] for each in text.split(","))
+    fields = dict(pair.partition("=")[::2] for pair in text.split(","))
     if "=" in text and not fields.get("type"):
         what = f"--cache-{option} {without_secrets(text)!r} has no type."
         fix = "Name a repository, as in registry.example/cache, or write type=...,..."

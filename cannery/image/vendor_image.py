@@ -58,7 +58,7 @@ def image_of(
     """The image from which CANN is taken if the sources are tried in this ``order``; or empty.
 
     A source before it is used instead if it has all of CANN's files: ``folder`` if they are in
-    it, a server if matrix.yaml has their addresses or if there are own ``servers``.
+    it, a server if matrix.yaml has their addresses or if there are ``servers``.
 
     Raises:
         ArtifactError: the image is the only source, and there is none or it has no digest; or
@@ -90,7 +90,7 @@ def image_of(
 class VendorFacts:
     """The contents of an image of the vendor's.
 
-    ``releases`` maps components to the versions of CANN that were found, ``arches`` are as in
+    ``releases`` maps components to the versions of CANN in it, ``arches`` are as in
     ``aarch64`` and ``operators`` as in ``ascend910b``. ``stand_ins`` are the marks of simulated
     packages, ``driver`` the paths of the host's driver, and ``record`` says whether the installer's
     record is there, by which other software finds CANN.
@@ -128,12 +128,12 @@ def check_facts(target: Target, reference: str, facts: VendorFacts, *, simulated
 
 
 def _problems(target: Target, facts: VendorFacts, *, simulated: bool) -> Iterator[tuple[str, str]]:
-    for component, wanted in wanted_releases(target).items():
+    for component, release in wanted_releases(target).items():
         versions = facts.releases.get(component, ())
         if not versions:
-            yield f"has no {component}, and {wanted} is needed", ""
-        elif [each.lower() for each in versions] != [wanted.lower()]:
-            yield f"has {component} {' and '.join(versions)}, and {wanted} is needed", ""
+            yield f"has no {component}, and {release} is needed", ""
+        elif [version.lower() for version in versions] != [release.lower()]:
+            yield f"has {component} {' and '.join(versions)}, and {release} is needed", ""
     if target.machine not in facts.arches:
         listed = " and ".join(facts.arches) or "no known architecture"
         yield f"has programs for {listed}, and {target.machine} is needed", ""
