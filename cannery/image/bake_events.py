@@ -12,6 +12,7 @@ import binascii
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -90,9 +91,13 @@ class Events:
             steps = [e for vertex in loaded.get("vertexes") or () for e in self._vertex(vertex)]
             yield from (event for event in steps if event.kind not in _ENDS)
             for status in loaded.get("statuses") or ():
-                yield from self._status(status)
+                written = _WRITTEN.fullmatch(str(status.get("id", "")))
+                if written and status.get("completed"):
+                    yield from self._of(status, EventKind.WROTE, written[1])
             for log in loaded.get("logs") or ():
-                yield from self._log(log)
+                with suppress(binascii.Error):
+                    text = base64.b64decode(str(log.get("data", ""))).decode(errors="replace")
+                    yield from self._of(log, EventKind.OUTPUT, text)
             # A busy engine tells in one object what a step wrote and that it ended.
             yield from (event for event in steps if event.kind in _ENDS)
 
@@ -152,18 +157,6 @@ class Events:
         if len(self._targets) == 1 and name != "[internal] load local bake definitions":
             return next(iter(self._targets)), name
         return "", name
-
-    def _log(self, log: Mapping[str, Any]) -> Iterator[Event]:
-        try:
-            text = base64.b64decode(str(log.get("data", ""))).decode(errors="replace")
-        except binascii.Error:
-            return
-        yield from self._of(log, EventKind.OUTPUT, text)
-
-    def _status(self, status: Mapping[str, Any]) -> Iterator[Event]:
-        written = _WRITTEN.fullmatch(str(status.get("id", "")))
-        if written and status.get("completed"):
-            yield from self._of(status, EventKind.WROTE, written[1])
 
     def _of(self, entry: Mapping[str, Any], kind: EventKind, text: str) -> Iterator[Event]:
         """An event for each target that has the step of ``entry``."""
