@@ -229,7 +229,7 @@ class _BakeCall:
 
     def _note(self, target: str, event: Event) -> None:
         name = short(event.step)
-        if event.kind is EventKind.SAID:
+        if event.kind is EventKind.OUTPUT:
             self._say([target], event.text, f"{name} | ")
         elif event.kind is EventKind.FAILED:
             self._failed.add(target)

@@ -29,7 +29,6 @@ from cannery.common.http import (
     root_cause,
     tls_context,
 )
-from cannery.common.outside import MOST
 
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 _UNMET = re.compile(r"bytes \*/([0-9]{1,18})")
@@ -183,7 +182,7 @@ def read_page(place: str, ca: Path | None) -> str:
     fix = "Save the page as a file, and name that instead."
     try:
         with Client(ca).get(Address(url=place)) as answer, _explained(place):
-            read_bounded(answer.response, MOST)
+            read_bounded(answer.response)
     except TransferError as error:
         raise EngineError(Problem(what=f"{place} cannot be read: {error}.", fix=fix)) from error
     try:

@@ -12,6 +12,7 @@ import binascii
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -40,7 +41,7 @@ class EventKind(StrEnum):
     DONE = "done"
     CACHED = "cached"
     FAILED = "failed"
-    SAID = "said"
+    OUTPUT = "output"
     """``text`` is output of the step."""
     WROTE = "wrote"
     """``text`` is the digest of the image, the manifest or the config that it wrote."""
@@ -85,14 +86,18 @@ class Events:
         """The events that ``line`` completes. Lines that are not JSON are messages of buildx."""
         for loaded in self._objects(line):
             if isinstance(loaded, str):
-                yield Event(kind=EventKind.SAID, text=loaded)
+                yield Event(kind=EventKind.OUTPUT, text=loaded)
                 continue
-            steps = [e for each in loaded.get("vertexes") or () for e in self._vertex(each)]
+            steps = [e for vertex in loaded.get("vertexes") or () for e in self._vertex(vertex)]
             yield from (event for event in steps if event.kind not in _ENDS)
             for status in loaded.get("statuses") or ():
-                yield from self._status(status)
+                written = _WRITTEN.fullmatch(str(status.get("id", "")))
+                if written and status.get("completed"):
+                    yield from self._of(status, EventKind.WROTE, written[1])
             for log in loaded.get("logs") or ():
-                yield from self._log(log)
+                with suppress(binascii.Error):
+                    text = base64.b64decode(str(log.get("data", ""))).decode(errors="replace")
+                    yield from self._of(log, EventKind.OUTPUT, text)
             # A busy engine tells in one object what a step wrote and that it ended.
             yield from (event for event in steps if event.kind in _ENDS)
 
@@ -153,21 +158,9 @@ class Events:
             return next(iter(self._targets)), name
         return "", name
 
-    def _log(self, log: Mapping[str, Any]) -> Iterator[Event]:
-        try:
-            text = base64.b64decode(str(log.get("data", ""))).decode(errors="replace")
-        except binascii.Error:
-            return
-        yield from self._of(log, EventKind.SAID, text)
-
-    def _status(self, status: Mapping[str, Any]) -> Iterator[Event]:
-        written = _WRITTEN.fullmatch(str(status.get("id", "")))
-        if written and status.get("completed"):
-            yield from self._of(status, EventKind.WROTE, written[1])
-
-    def _of(self, said: Mapping[str, Any], kind: EventKind, text: str) -> Iterator[Event]:
-        """An event for each target that has the step of ``said``."""
-        digest = str(said.get("vertex", ""))
+    def _of(self, entry: Mapping[str, Any], kind: EventKind, text: str) -> Iterator[Event]:
+        """An event for each target that has the step of ``entry``."""
+        digest = str(entry.get("vertex", ""))
         for target, steps in self._targets.items():
             if digest in steps.names:
                 yield Event(kind=kind, target=target, step=steps.names[digest], text=text)

@@ -62,51 +62,49 @@ class ImageBuild:
 def bake_names(ids: Iterable[str]) -> dict[str, str]:
     """Id to a unique name that bake allows, which has no dots."""
     names: dict[str, str] = {}
-    for each in ids:
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", each)
+    for target in ids:
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", target)
         while name in names.values():
             name += "_"
-        names[each] = name
+        names[target] = name
     return names
 
 
-def bake_file(
-    builds: Sequence[ImageBuild],
-    caches: Caches,
-    *,
-    ca: Path | None,
-    index: bool,
-) -> str:
+def bake_file(builds: Sequence[ImageBuild], caches: Caches, *, ca: Path | None, index: bool) -> str:
     """The text of the file; ``index`` says that ``INDEX_VARIABLE`` will be set."""
     names = bake_names(build.id for build in builds)
-    secrets = _secrets(ca, index=index)
     caches, variables = _with_variables(caches)
-    targets = {names[build.id]: _target(build, caches, secrets) for build in builds}
-    return _text([*targets], targets, variables)
+    targets: dict[str, Any] = {}
+    for build in builds:
+        tags = [build.tag, *build.related_tags]
+        optional = {
+            "cache-from": [
+                *dict.fromkeys(c for text in caches.sources for c in _sources(text, tags))
+            ],
+            "cache-to": [_destination(text, build.tag) for text in caches.destinations],
+        }
+        targets[names[build.id]] = {
+            **_target(build, INTO_ENGINE, ca, index=index),
+            "labels": dict(build.labels),
+            **{name: value for name, value in optional.items() if value},
+        }
+    return _text(targets, variables)
 
 
-def stage_file(
-    build: ImageBuild,
-    wanted: tuple[str, Path],
-    *,
-    ca: Path | None,
-    index: bool,
-) -> str:
+def stage_file(build: ImageBuild, output: tuple[str, Path], *, ca: Path | None, index: bool) -> str:
     """The text of a file that writes the files of a stage of ``build`` into a folder.
 
-    ``wanted`` are the stage, which is the last one if it is "", and the folder. The rest is as in
+    ``output`` are the stage, which is the last one if it is "", and the folder. The rest is as in
     ``bake_file``.
     """
-    stage, folder = wanted
+    stage, folder = output
     [name] = bake_names([build.id]).values()
-    secrets = _secrets(ca, index=index)
-    target = {**_common(build), "output": [f"type=local,dest={folder}"]}
-    target |= {"target": stage} if stage else {}
-    return _text([name], {name: target | ({"secret": secrets} if secrets else {})})
+    target = _target(build, f"type=local,dest={folder}", ca, index=index)
+    return _text({name: target | ({"target": stage} if stage else {})})
 
 
-def _text(group: list[str], targets: Mapping[str, Any], variables: Iterable[str] = ()) -> str:
-    content = {"group": {"default": {"targets": group}}, "target": targets}
+def _text(targets: Mapping[str, Any], variables: Iterable[str] = ()) -> str:
+    content = {"group": {"default": {"targets": [*targets]}}, "target": targets}
     declared: dict[str, Any] = {name: {} for name in variables}
     text = json.dumps(
         _escaped(content | ({"variable": declared} if declared else {})),
@@ -129,18 +127,15 @@ def _with_variables(caches: Caches) -> tuple[Caches, dict[str, str]]:
         return f"\0{variables.setdefault(secret, f'CANNERY_CACHE_SECRET_{len(variables) + 1}')}\0"
 
     hidden = Caches(
-        sources=tuple(without_secrets(each, named) for each in caches.sources),
-        destinations=tuple(without_secrets(each, named) for each in caches.destinations),
+        sources=tuple(without_secrets(text, named) for text in caches.sources),
+        destinations=tuple(without_secrets(text, named) for text in caches.destinations),
     )
     return hidden, {name: secret for secret, name in variables.items()}
 
 
-def _secrets(ca: Path | None, *, index: bool) -> list[str]:
+def _target(build: ImageBuild, output: str, ca: Path | None, *, index: bool) -> dict[str, Any]:
     secrets = [f"id=ca,src={ca}"] if ca else []
-    return [*secrets, *([f"id=index,env={INDEX_VARIABLE}"] if index else [])]
-
-
-def _common(build: ImageBuild) -> dict[str, Any]:
+    secrets += [f"id=index,env={INDEX_VARIABLE}"] if index else []
     inline = {"dockerfile-inline": build.text}
     return {
         "context": str(build.folder),
@@ -149,26 +144,10 @@ def _common(build: ImageBuild) -> dict[str, Any]:
         "args": dict(build.arguments),
         "platforms": [build.platform],
         "attest": ["type=provenance,disabled=true"],
+        "output": [output],
         **({"no-cache": True} if build.no_cache else {}),
+        **({"secret": secrets} if secrets else {}),
     }
-
-
-def _target(build: ImageBuild, caches: Caches, secrets: list[str]) -> dict[str, Any]:
-    target: dict[str, Any] = {
-        **_common(build),
-        "labels": dict(build.labels),
-        "output": [INTO_ENGINE],
-    }
-    sources = dict.fromkeys(
-        each for text in caches.sources for each in _sources(text, [build.tag, *build.related_tags])
-    )
-    destinations = [_destination(text, build.tag) for text in caches.destinations]
-    optional: dict[str, Any] = {
-        "secret": secrets,
-        "cache-from": [*sources],
-        "cache-to": destinations,
-    }
-    return target | {name: value for name, value in optional.items() if value}
 
 
 def _escaped(value: Any) -> Any:
@@ -176,9 +155,9 @@ def _escaped(value: Any) -> Any:
     if isinstance(value, str):
         return value.replace("${", "$${").replace("%{", "%%{")
     if isinstance(value, dict):
-        return {name: _escaped(each) for name, each in value.items()}
+        return {name: _escaped(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_escaped(each) for each in value]
+        return [_escaped(inner) for inner in value]
     return value
 
 
@@ -195,7 +174,7 @@ def check_caches(caches: Caches, count: int) -> None:
 
 
 def _cache_problem(option: str, text: str, count: int) -> Problem | None:
-    fields = dict(each.partition("=")[::2] for each in text.split(","))
+    fields = dict(pair.partition("=")[::2] for pair in text.split(","))
     if "=" in text and not fields.get("type"):
         what = f"--cache-{option} {without_secrets(text)!r} has no type."
         fix = "Name a repository, as in registry.example/cache, or write type=...,..."

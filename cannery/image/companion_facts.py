@@ -39,12 +39,12 @@ def sim_facts(compat: Compat) -> dict[str, Any]:
     """The releases, the oldest first, and what torch_npu is made for which."""
     named = {row.cann for row in compat.pairings} | {row.cann for row in compat.releases}
     releases: list[dict[str, Any]] = []
-    for cann in sorted(each for each in named if each >= OLDEST):
+    for cann in sorted(release for release in named if release >= OLDEST):
         before = releases[-1]["driver"] if releases else DRIVER_VERSION
         release = _release(compat, cann, before)
         if release["kernels"]:
             releases.append(release)
-    known = {each["version"] for each in releases}
+    known = {release["version"] for release in releases}
     final = [text for text in known if not CannVersion.parse(text).is_preview]
     return {
         "chips": list(SIMULATED_CHIPS),
@@ -56,7 +56,7 @@ def sim_facts(compat: Compat) -> dict[str, Any]:
             "of_any_source": _oldest_cann(compat.pairings),
             "of_makers": _oldest_cann(row for row in compat.pairings if row.is_makers),
         },
-        "order": [str(each) for each in sorted({*named, *map(CannVersion.parse, firsts())})],
+        "order": [str(cann) for cann in sorted({*named, *map(CannVersion.parse, firsts())})],
     }
 
 
@@ -115,7 +115,7 @@ def doctor_facts(matrix: Matrix, compat: Compat) -> dict[str, Any]:
     The most trusted source comes first.
     """
     releases = [target.cann for target in matrix.targets.values()]
-    nearest = {each.version: each.nearest_public for each in releases if each.interim}
+    nearest = {cann.version: cann.nearest_public for cann in releases if cann.interim}
     rows = sorted(compat.drivers, key=lambda row: (row.rank, row.line))
     return {
         "nearest_public": dict(sorted(nearest.items())),

@@ -95,7 +95,7 @@ def named_files(dockerfile: str) -> frozenset[str]:
     copied = (match[1].split() for match in _COPY.finditer(dockerfile))
     names = {word for words in copied for word in words[:-1] if not word.startswith("--")}
     for match in _MOUNT.finditer(dockerfile):
-        fields = dict(each.partition("=")[::2] for each in match[1].split(","))
+        fields = dict(pair.partition("=")[::2] for pair in match[1].split(","))
         names.add(fields.get("source", "."))
     return frozenset(names)
 
@@ -103,9 +103,7 @@ def named_files(dockerfile: str) -> frozenset[str]:
 @cache
 def _used(named: frozenset[str], names: frozenset[str]) -> frozenset[str]:
     paths = [PurePosixPath(name) for name in names]
-    return frozenset(
-        str(path) for path in paths if any(path.is_relative_to(each) for each in named)
-    )
+    return frozenset(str(path) for path in paths if any(path.is_relative_to(top) for top in named))
 
 
 def bases_of(target: Target) -> dict[str, Base]:
@@ -194,9 +192,9 @@ class KeyInputs:
         )
         return [
             name
-            for mine, theirs in pairs
-            for name in sorted(mine.keys() | theirs.keys())
-            if mine.get(name) != theirs.get(name)
+            for local, others in pairs
+            for name in sorted(local.keys() | others.keys())
+            if local.get(name) != others.get(name)
         ]
 
 
@@ -237,7 +235,7 @@ def origin_labels(*, key: str, commit: str, origin: str, created: str) -> dict[s
 
 def bases_labels(base: Base, used: Mapping[str, FoundBase]) -> dict[str, str]:
     """The labels of an image of ``base`` on the bases ``used``, by build argument."""
-    identities = {name: [each.origin, each.identity] for name, each in used.items()}
+    identities = {name: [one.origin, one.identity] for name, one in used.items()}
     image = used["BASE_IMAGE"]
     name = image.reference
     if image.origin is Origin.REGISTRY:

@@ -85,7 +85,7 @@ class Layer:
 
     ``inputs`` are all that the content depends on, as JSON has it.
     ``stage`` is the Dockerfile's stage that has the layer's files below /layer. A change of any of
-    ``components`` makes the layer anew. ``weight`` is its cost in seconds.
+    ``components`` rebuilds the layer. ``weight`` is its cost in seconds.
     ``artifact`` is the key of ``Target.artifacts`` whose ``file`` the layer is made from, ``after``
     the stage that a CANN package is installed on, or that has MPI for the HCCL tests, and
     ``packages`` are the base's, for which ``recorded`` is a hash of what apt resolved, if that is
@@ -355,16 +355,16 @@ class _Layers:
     def packages(self) -> list[Layer]:
         """One layer, because it has the package manager's list of all that is installed."""
         target, application = self._target, self._target.application
-        wanted: dict[str, tuple[str, ...]] = {HCCL_TEST: (MPI,)} if target.hccl_test else {}
+        packages_of: dict[str, tuple[str, ...]] = {HCCL_TEST: (MPI,)} if target.hccl_test else {}
         if application and application.packages:
-            wanted[application.component] = application.packages
-        if not wanted:
+            packages_of[application.component] = application.packages
+        if not packages_of:
             return []
-        packages = target.base.distribution.packages_for(*sum(wanted.values(), ()))
-        name = f"packages-{HCCL_TEST}" if [*wanted] == [HCCL_TEST] else "packages-application"
+        packages = target.base.distribution.packages_for(*sum(packages_of.values(), ()))
+        name = f"packages-{HCCL_TEST}" if [*packages_of] == [HCCL_TEST] else "packages-application"
         recorded = self._recorded(name)
         inputs = [*self._system, packages, recorded]
-        components = [*self._system_components, *wanted]
+        components = [*self._system_components, *packages_of]
         more = {"packages": packages, "recorded": recorded}
         return [_layer(name, LayerKind.PACKAGES, inputs, components, **more)]
 
@@ -416,7 +416,7 @@ def _components_of(target: Target) -> set[str]:
 
 def components_named(name: str, targets: Sequence[Target]) -> frozenset[str]:
     """The components with the name ``name``, which may be an alias for several."""
-    known = {each for target in targets for each in _components_of(target)}
+    known = {name for target in targets for name in _components_of(target)}
     known |= {EVERY_LAYER, *_ALIASES}
     if name not in known:
         hint = did_you_mean(name, known)
@@ -436,8 +436,8 @@ def shared(layers: Mapping[str, Sequence[Layer]]) -> tuple[SharedLayer, ...]:
     """The layers that several targets have; ``layers`` maps ids of targets to their layers."""
     first: dict[str, Layer] = {}
     users: dict[str, list[str]] = {}
-    for name, each in layers.items():
-        for layer in each:
+    for name, layers_of_target in layers.items():
+        for layer in layers_of_target:
             first.setdefault(layer.identity, layer)
             users.setdefault(layer.identity, []).append(name)
     return tuple(

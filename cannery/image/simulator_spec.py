@@ -116,7 +116,7 @@ def _sources(chip: str) -> bytes:
 def is_source(name: Path) -> bool:
     """Whether the simulated packages are made from the file ``name`` of SOURCES."""
     ignored = name.suffix == ".md" or "__pycache__" in name.parts
-    return not ignored and any(name.is_relative_to(each) for each in INPUTS)
+    return not ignored and any(name.is_relative_to(top) for top in INPUTS)
 
 
 MARKERS = "/usr/local/Ascend/simulated"
@@ -153,12 +153,12 @@ def homes(environment: Mapping[str, str]) -> tuple[str, ...]:
     named = [value for name, value in environment.items() if name in _NAMES]
     ascend = MARKERS.rpartition("/")[0]
     every = [*named, *(f"{ascend}/{home}" for home in HOMES)]
-    return tuple(dict.fromkeys(each.rstrip("/") for each in every if each.startswith("/")))
+    return tuple(dict.fromkeys(home.rstrip("/") for home in every if home.startswith("/")))
 
 
 def marked_paths(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The paths at which the loader of an image finds the libraries ``MARKED``."""
     folders = environment.get("LD_LIBRARY_PATH", "").split(":")
     folders += [f"{home}/{part}" for home in homes(environment) for part in _PARTS]
-    paths = dict.fromkeys(each.rstrip("/") for each in folders if each.startswith("/"))
+    paths = dict.fromkeys(path.rstrip("/") for path in folders if path.startswith("/"))
     return tuple(f"{folder}/{name}" for folder in paths for name in MARKED)

@@ -58,7 +58,7 @@ def image_of(
     """The image from which CANN is taken if the sources are tried in this ``order``; or empty.
 
     A source before it is used instead if it has all of CANN's files: ``folder`` if they are in
-    it, a server if matrix.yaml has their addresses or if there are own ``servers``.
+    it, a server if matrix.yaml has their addresses or if there are ``servers``.
 
     Raises:
         ArtifactError: the image is the only source, and there is none or it has no digest; or
@@ -72,29 +72,25 @@ def image_of(
         if source is CannSource.DOWNLOAD and (servers or all(f.is_downloadable for f in files)):
             return ""
         if source is CannSource.IMAGE and (digest_in(reference) or order == [source]):
-            _require_digest(target, reference)
-            return reference
+            if digest_in(reference):
+                return reference
+            version, chip = target.cann.version, target.chip
+            what = f"{target.id}: no image with CANN {version} for chip {chip} is known."
+            if reference:
+                what = f"{target.id}: {reference} has no digest, so its contents may change."
+                what += f" 'docker buildx imagetools inspect {reference}' shows its digest."
+            place = f'    [images."{version}"]\n    {chip} = "NAME@sha256:DIGEST"'
+            raise ArtifactError(Problem(what=what, fix=f"Add to cannery.toml:\n{place}"))
         if source is CannSource.INDEX and source is order[-1]:
             raise ArtifactError(Problem(what=f"{target.id}: {_NO_WHEELS}", fix=_OTHER_SOURCE))
     return ""
-
-
-def _require_digest(target: Target, reference: str) -> None:
-    if digest_in(reference):
-        return
-    what = f"{target.id}: no image with CANN {target.cann.version} for chip {target.chip} is known."
-    if reference:
-        what = f"{target.id}: {reference} has no digest, so its contents may change."
-        what += f" 'docker buildx imagetools inspect {reference}' shows its digest."
-    place = f'    [images."{target.cann.version}"]\n    {target.chip} = "NAME@sha256:DIGEST"'
-    raise ArtifactError(Problem(what=what, fix=f"Add to cannery.toml:\n{place}"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class VendorFacts:
     """The contents of an image of the vendor's.
 
-    ``releases`` maps components to the versions of CANN that were found, ``arches`` are as in
+    ``releases`` maps components to the versions of CANN in it, ``arches`` are as in
     ``aarch64`` and ``operators`` as in ``ascend910b``. ``stand_ins`` are the marks of simulated
     packages, ``driver`` the paths of the host's driver, and ``record`` says whether the installer's
     record is there, by which other software finds CANN.
@@ -132,12 +128,12 @@ def check_facts(target: Target, reference: str, facts: VendorFacts, *, simulated
 
 
 def _problems(target: Target, facts: VendorFacts, *, simulated: bool) -> Iterator[tuple[str, str]]:
-    for component, wanted in wanted_releases(target).items():
+    for component, release in wanted_releases(target).items():
         versions = facts.releases.get(component, ())
         if not versions:
-            yield f"has no {component}, and {wanted} is needed", ""
-        elif [each.lower() for each in versions] != [wanted.lower()]:
-            yield f"has {component} {' and '.join(versions)}, and {wanted} is needed", ""
+            yield f"has no {component}, and {release} is needed", ""
+        elif [version.lower() for version in versions] != [release.lower()]:
+            yield f"has {component} {' and '.join(versions)}, and {release} is needed", ""
     if target.machine not in facts.arches:
         listed = " and ".join(facts.arches) or "no known architecture"
         yield f"has programs for {listed}, and {target.machine} is needed", ""

@@ -58,7 +58,7 @@ def dockerfile(project: Project, record: str) -> str:
     text = Renderer(project).render(target).files["Dockerfile"]
     edits = {
         r"(ARG PACKAGES_SHA256=)\w+": rf"\g<1>{record}",
-        rf"(install-packages /base {HERE} os )[^;]*;[^\n]*\n": rf"\g<1>{PACKAGES}\n",
+        rf"(?s)(install-packages /base {HERE} os )[^;]*;.*?\n(?=FROM)": rf"\g<1>{PACKAGES}\n",
     }
     for old, new in edits.items():
         text, count = re.subn(old, new, text)

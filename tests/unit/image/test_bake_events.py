@@ -42,8 +42,8 @@ def test_the_life_of_steps_of_two_targets(style: Style) -> None:
         Event(kind=EventKind.CACHED, target="a", step="[os 1/2] FROM x", seconds=2.25),
         Event(kind=EventKind.STARTED, target="a", step="[os 2/2] RUN y"),
         Event(kind=EventKind.STARTED, target="b-1", step="[os 2/2] RUN y"),
-        Event(kind=EventKind.SAID, target="a", step="[os 2/2] RUN y", text="ünö\nzwo"),
-        Event(kind=EventKind.SAID, target="b-1", step="[os 2/2] RUN y", text="ünö\nzwo"),
+        Event(kind=EventKind.OUTPUT, target="a", step="[os 2/2] RUN y", text="ünö\nzwo"),
+        Event(kind=EventKind.OUTPUT, target="b-1", step="[os 2/2] RUN y", text="ünö\nzwo"),
         Event(kind=EventKind.DONE, target="a", step="[os 2/2] RUN y", seconds=2.25),
         Event(kind=EventKind.FAILED, target="b-1", step="[os 2/2] RUN y", text=ERROR),
         Event(kind=EventKind.DONE, target="a", step="exporting to image", seconds=2.25),
@@ -96,7 +96,7 @@ def test_what_a_busy_engine_says_at_once(style: Style) -> None:
     ]
     said = {kind: value for part in parts for kind, value in part.items()}
     found = told(Events(["a", "b"]), style([said]))
-    assert [each.kind for each in found] == [EventKind.WROTE, EventKind.SAID, EventKind.DONE]
+    assert [each.kind for each in found] == [EventKind.WROTE, EventKind.OUTPUT, EventKind.DONE]
 
 
 @pytest.mark.parametrize("error", ["context canceled", "rpc error: Canceled: context canceled"])
@@ -122,9 +122,9 @@ def test_buildx_itself_may_say_something(style: Style) -> None:
     text = "WARN: odd\n" + style([started("[a os 1/1] RUN x")]) + "ERROR: target b: failed\n"
     found = told(Events(["a", "b"]), text)
     assert [(e.kind, e.target, e.text) for e in found] == [
-        (EventKind.SAID, "", "WARN: odd\n"),
+        (EventKind.OUTPUT, "", "WARN: odd\n"),
         (EventKind.STARTED, "a", ""),
-        (EventKind.SAID, "", "ERROR: target b: failed\n"),
+        (EventKind.OUTPUT, "", "ERROR: target b: failed\n"),
     ]
 
 

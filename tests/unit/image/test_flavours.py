@@ -47,5 +47,5 @@ def test_targets_are_selected_by_their_flavour(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["runtme", "app"])
 def test_an_unknown_flavour_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(MatrixError, match=f"there is no flavour '{name}'"):
+    with pytest.raises(MatrixError, match=f"flavour: there is no '{name}'"):
         load(tmp_path, edited("flavour: runtime", f"flavour: {name}", TEXT))

@@ -126,13 +126,6 @@ def test_a_component_that_is_left_out_leaves_no_trace(
     assert not traces(checkout.target(**changes))
 
 
-def test_the_machine_is_in_every_path_and_option(checkout: Checkout) -> None:
-    text = rendered(checkout, checkout.target(platform="linux/amd64"))["Dockerfile"]
-    assert "WHEEL_PLATFORM=x86_64-manylinux_2_31" in text
-    assert "op_tiling/lib/linux/x86_64:" in text
-    assert "source=apex-0.1+ascend-cp39-cp39-linux_x86_64.whl" in text
-
-
 def test_a_template_that_is_none(checkout: Checkout) -> None:
     template = checkout.project.templates / "Dockerfile.j2"
     template.write_text("FROM x\n{% if %}\n", encoding="utf-8")

@@ -60,7 +60,7 @@ def test_a_lock_of_the_other_build_is_out_of_date(checkout: Checkout, tmp_path: 
             "example.com/cpu",
             "'example.com/cpu' is not a web address",
         ),
-        ("local: cpu", "local: +cpu", "'+cpu' is not a local version. Write it as in cpu."),
+        ("local: cpu", "local: +cpu", "'+cpu' is not a local version. Write it as in"),
     ],
 )
 def test_a_wrong_index(tmp_path: Path, old: str, new: str, said: str) -> None:
