@@ -119,7 +119,7 @@ def run_check(container: str, check: UserCheck, python: str) -> Ran:
         code = code or -1
     return Ran(
         code=-1 if code is None else code,
-        said=output,
+        output=output,
         seconds=time.monotonic() - begun,
         timed_out=late,
         peak_kib=-1,

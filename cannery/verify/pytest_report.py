@@ -42,11 +42,11 @@ class CheckedContainer(DockerBackend):  # type: ignore[misc]  # testinfra has no
             except OSError as error:  # the shell that calls docker
                 why = str(error)
                 continue
-            said = (result.stdout_bytes + result.stderr_bytes).decode(errors="replace")
-            if not is_not_started(result.rc, said):
+            output = (result.stdout_bytes + result.stderr_bytes).decode(errors="replace")
+            if not is_not_started(result.rc, output):
                 return result
-            why = said.strip()
-            if not shell_not_started(said):  # a part of the command may have run
+            why = output.strip()
+            if not shell_not_started(output):  # a part of the command may have run
                 break
         pytest.exit(why, returncode=NOT_STARTED)
 

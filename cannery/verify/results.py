@@ -38,15 +38,6 @@ _HEAD = "# Written by 'python build.py build --record'. Do not edit.\n"
 _SCHEMA = 3
 _AGAIN = "Remove the file, and record the results again with 'build.py build ID --record'."
 
-_IMAGES = {"vendor": False, "simulated": True}
-"""How a file names the packages in an image, and whether they are simulated."""
-
-_DEVICES = {
-    False: (DeviceKind.NONE, DeviceKind.NPU),
-    True: (DeviceKind.NONE, DeviceKind.SIMULATED),
-}
-"""Whether an image is simulated to the kinds of device on which it can be checked."""
-
 WHERE = {
     "npu": "NPU",
     "simulated": "simulated device",
@@ -58,81 +49,16 @@ WHERE = {
 _DEVICE_NAMES = [str(kind) for kind in DeviceKind]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verified:
-    """The result of all checks of a target's image on one kind of device.
-
-    ``simulated`` says whether simulated packages were in the image. ``key`` is the content key by
-    the committed files, so the same on every machine, and ``checks`` the version of the checks.
-    """
-
-    simulated: bool
-    key: str
-    checks: int
-    tested: Tested
-
-    @property
-    def place(self) -> tuple[bool, int]:
-        """Where it stands in the file; a newer result of an equal place replaces it."""
-        return self.simulated, [*DeviceKind].index(DeviceKind(self.tested.device))
-
-
-def path_of(root: Path, target: str) -> Path:
-    """The file of ``target`` in the checkout ``root``."""
-    return root / VERIFIED / f"{target}.yaml"
-
-
-def updated(before: Iterable[Verified], run: Iterable[Verified]) -> tuple[Verified, ...]:
-    """The results ``before`` a run, with those of the run in their places.
-
-    A kind of device on which no check was run proves nothing and replaces nothing.
-    """
-    ran = [result for result in run if result.tested.passed or result.tested.failed]
-    places = {result.place: result for result in (*before, *ran)}
-    return tuple(places[place] for place in sorted(places))
-
-
-def to_text(results: Iterable[Verified]) -> str:
-    """The content of a target's file; equal results give an equal text."""
-    rows = [
-        {
-            "image": "simulated" if result.simulated else "vendor",
-            "device": result.tested.device,
-            "date": result.tested.date,
-            "hardware": result.tested.hardware,
-            "passed": result.tested.passed,
-            "failed": result.tested.failed,
-            "not_run": result.tested.not_run,
-            "key": result.key,
-            "checks": result.checks,
-        }
-        for result in sorted(results, key=lambda result: result.place)
-    ]
-    content = {"schema": _SCHEMA, "results": rows}
-    return _HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
-
-
-def read_verified(root: Path, targets: Iterable[str]) -> dict[str, tuple[Verified, ...]]:
-    """The results of each of ``targets`` in the checkout ``root``; none where there is no file."""
-    verified: dict[str, tuple[Verified, ...]] = {}
-    problems: list[Problem] = []
-    for target in targets:
-        path = path_of(root, target)
-        try:
-            file = read_yaml(_File, path, f"{VERIFIED}/{path.name}") if path.exists() else None
-            read = [result.verified for result in file.results] if file else []
-            verified[target] = tuple(sorted(read, key=lambda result: result.place))
-        except MatrixError as error:
-            problems += error.problems
-    if problems:
-        raise MatrixError(problems)
-    return verified
-
-
 Count = Annotated[int, Field(ge=0, lt=1_000_000)]
 
 
-class _Result(Model):
+class Verified(Model):
+    """The result of all checks of a target's image on one kind of device.
+
+    ``key`` is the content key by the committed files, so the same on every machine, and ``checks``
+    the version of the checks.
+    """
+
     image: Literal["vendor", "simulated"]
     device: DeviceKind
     date: Annotated[str, Parsed(day)]
@@ -147,9 +73,9 @@ class _Result(Model):
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
-        devices = _DEVICES[_IMAGES[self.image]]
+        devices = (DeviceKind.NONE, DeviceKind.SIMULATED if self.simulated else DeviceKind.NPU)
         if self.device not in devices:
-            packages = "simulated packages" if self.image == "simulated" else "Huawei's packages"
+            packages = "simulated packages" if self.simulated else "Huawei's packages"
             what = f"an image with {packages} is not checked on device {self.device}."
             raise MistakesError([(("device",), what, f"Use {' or '.join(devices)}.")])
         if not self.passed + self.failed:
@@ -157,39 +83,86 @@ class _Result(Model):
             raise MistakesError([(("passed",), what, "Remove it.")])
         return self
 
+    @classmethod
+    def of(cls, tested: Tested, *, simulated: bool, key: str, checks: int) -> Self:
+        """The result ``tested`` of an image with simulated packages, or with the vendor's."""
+        image = "simulated" if simulated else "vendor"
+        return cls.model_validate({**asdict(tested), "image": image, "key": key, "checks": checks})
+
     @property
-    def verified(self) -> Verified:
-        tested = {name: getattr(self, name) for name in Tested.__dataclass_fields__}
-        return Verified(
-            simulated=_IMAGES[self.image],
-            key=self.key,
-            checks=self.checks,
-            tested=Tested(**{**tested, "device": str(self.device)}),
-        )
+    def simulated(self) -> bool:
+        return self.image == "simulated"
+
+    @property
+    def tested(self) -> Tested:
+        counts = self.model_dump(mode="json", exclude={"image", "key", "checks"})
+        return Tested(**counts)
+
+    @property
+    def position(self) -> tuple[bool, int]:
+        """Its place in the file; a newer result of an equal place replaces it."""
+        return self.simulated, [*DeviceKind].index(self.device)
 
 
 class _File(Model):
     schema_: Annotated[str, SchemaVersion(_SCHEMA, _AGAIN)] = Field(alias="schema")
-    results: tuple[_Result, ...] = ()
+    results: tuple[Verified, ...] = ()
 
     @model_validator(mode="after")
     def _different(self) -> Self:
-        places = [each.verified.place for each in self.results]
+        positions = [result.position for result in self.results]
         what = "this image and device have a result already."
         raise_mistakes(
             (("results", number, "device"), what, "Remove one.")
-            for number, place in enumerate(places)
-            if place in places[:number]
+            for number, position in enumerate(positions)
+            if position in positions[:number]
         )
         return self
+
+
+def path_of(root: Path, target: str) -> Path:
+    """The file of ``target`` in the checkout ``root``."""
+    return root / VERIFIED / f"{target}.yaml"
+
+
+def updated(before: Iterable[Verified], run: Iterable[Verified]) -> tuple[Verified, ...]:
+    """The results ``before`` a run, with those of the run in their places."""
+    results = {result.position: result for result in (*before, *run)}
+    return tuple(results[position] for position in sorted(results))
+
+
+def to_text(results: Iterable[Verified]) -> str:
+    """The content of a target's file; equal results give an equal text."""
+    ordered = sorted(results, key=lambda result: result.position)
+    rows = [result.model_dump(mode="json") for result in ordered]
+    content = {"schema": _SCHEMA, "results": rows}
+    return _HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
+
+
+def read_verified(root: Path, targets: Iterable[str]) -> dict[str, tuple[Verified, ...]]:
+    """The results of each of ``targets`` in the checkout ``root``; none where there is no file."""
+    verified: dict[str, tuple[Verified, ...]] = {}
+    problems: list[Problem] = []
+    for target in targets:
+        path = path_of(root, target)
+        try:
+            file = read_yaml(_File, path, f"{VERIFIED}/{path.name}") if path.exists() else None
+            verified[target] = updated((), file.results if file else ())
+        except MatrixError as error:
+            problems += error.problems
+    if problems:
+        raise MatrixError(problems)
+    return verified
 
 
 def record(project: Project, target: Target, result: Verification, *, image: KeyInputs) -> None:
     """Write ``result`` to the file of ``target``, whose image was built from ``image``."""
     checks, name = checks_version(project), target.id
+    # A kind of device on which no check was run proves nothing.
     run = [
-        Verified(simulated=result.simulated, key=image.key, checks=checks, tested=tested)
+        Verified.of(tested, simulated=result.simulated, key=image.key, checks=checks)
         for tested in result.counts()
+        if tested.passed or tested.failed
     ]
     path = path_of(project.root, name)
     with project.editing():

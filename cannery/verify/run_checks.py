@@ -165,7 +165,7 @@ def pytest_in(
         argv += ["--quiet", "--no-header", "--tb=short"]
         argv += ["--hosts", f"docker://{container}", "--device", str(kind)]
         argv += ["--report", str(report)]
-        code, said = run(argv, cwd=project.root, env=_ENVIRONMENT)
+        code, output = run(argv, cwd=project.root, env=_ENVIRONMENT)
         if code == NOT_STARTED:
             what = f"a process of the checks could not be started: {report.read_text()}"
             raise EngineError(Problem(what=what, fix=_CHECK_AGAIN))
@@ -180,7 +180,7 @@ def pytest_in(
             with suppress(FileNotFoundError, ValueError):
                 checks = parse_json(report.read_bytes())
         if not isinstance(checks, dict):
-            what = f"the image tests could not be run (pytest ended with code {code}):\n{said}"
+            what = f"the image tests could not be run (pytest ended with code {code}):\n{output}"
             raise CanneryError(what)
         if code == 1:
             # Did checks fail because their container, or the engine, has ended?

@@ -55,7 +55,7 @@ def keep(checkout: Checkout, target: str, **changes: object) -> None:
     key = state_keys(project)(project.matrix().targets[target], False)
     tested = [replace(each, **changes) for each in (NO_DEVICE, NPU)]  # type: ignore[arg-type]
     checks = checks_version(project)
-    results = [Verified(simulated=False, key=key, checks=checks, tested=each) for each in tested]
+    results = [Verified.of(each, simulated=False, key=key, checks=checks) for each in tested]
     write_files({path_of(checkout.root, target): to_text(results)})
 
 

@@ -35,7 +35,7 @@ CURRENT_KEY = sha("c")
 def verify(checkout: Checkout, *tested: Tested, key: str = CURRENT_KEY, name: str = "full") -> None:
     """Record results of images of a target; simulated ones for results on a simulated device."""
     simulated = any(each.device == "simulated" for each in tested)
-    every = [Verified(simulated=simulated, key=key, checks=0, tested=each) for each in tested]
+    every = [Verified.of(each, simulated=simulated, key=key, checks=0) for each in tested]
     write_files({path_of(checkout.project.root, name): to_text(every)})
 
 

@@ -103,7 +103,7 @@ def _cann(
         if attempt.code == 0:
             yield passed(f"cann/{name}", f"{program} starts.")
             continue
-        module = re.search(r"No module named '([\w.]+)'", attempt.said)
+        module = re.search(r"No module named '([\w.]+)'", attempt.output)
         yield broken(
             f"cann/{name}",
             f"{program} does not start: {attempt.last_line}",

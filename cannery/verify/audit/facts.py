@@ -212,7 +212,7 @@ _MARK = "cannery-probe: "
 _SHELL_MARK = "cannery-sh: "
 _FORM = 1
 _LARGEST = 64 << 20
-_WITH_LINES = ("constraints", "said")
+_WITH_LINES = ("constraints", "output")
 """The facts that may have several lines."""
 
 
@@ -220,11 +220,11 @@ class Attempt(BaseModel):
     """The end of a program of the image; ``code`` is -1 if it did not end."""
 
     code: int
-    said: str
+    output: str
 
     @property
     def last_line(self) -> str:
-        lines = [line.strip() for line in self.said.splitlines() if line.strip()]
+        lines = [line.strip() for line in self.output.splitlines() if line.strip()]
         return lines[-1] if lines else f"exit code {self.code}"
 
 

@@ -76,7 +76,7 @@ class Ran:
     """The end of a command. ``peak_kib`` is -1 where it could not be measured."""
 
     code: int
-    said: str
+    output: str
     seconds: float
     timed_out: bool
     peak_kib: int
@@ -108,7 +108,7 @@ def judge_ran(check: UserCheck, ran: Ran, device: DeviceKind) -> Result:
         wrong.append(f"it took more than {check.seconds} s")
     elif ran.code != check.exit_code:
         wrong.append(f"it ended with code {ran.code}, not {check.exit_code}")
-    if not ran.timed_out and check.output and not re.search(check.output, ran.said, re.MULTILINE):
+    if not ran.timed_out and check.output and not re.search(check.output, ran.output, re.MULTILINE):
         wrong.append(f"its output has no {check.output!r}")
     if check.memory_mb and ran.peak_kib > check.memory_mb * _KIB_PER_MB:
         used = ran.peak_kib // _KIB_PER_MB
@@ -116,8 +116,8 @@ def judge_ran(check: UserCheck, ran: Ran, device: DeviceKind) -> Result:
     standing, text = Standing.PASSED, f"{check.name} ({ran.seconds:.1f} s)"
     if wrong:
         standing, text = Standing.BROKEN, f"{check.name}: {'; '.join(wrong)}."
-        if said := ran.said.strip()[-_SHOWN:]:
-            text += f" It printed: {said}"
+        if output := ran.output.strip()[-_SHOWN:]:
+            text += f" It printed: {output}"
     elif check.memory_mb and ran.peak_kib < 0:
         standing = Standing.NOT_OURS
         text = f"{check.name}: its memory cannot be measured in an image without Python."

@@ -228,13 +228,13 @@ def attempt(argv, env):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-        said, _ = done.communicate(timeout=SECONDS)
-        return {"code": done.returncode, "said": said.decode("utf-8", "replace")[-2000:]}
+        output, _ = done.communicate(timeout=SECONDS)
+        return {"code": done.returncode, "output": output.decode("utf-8", "replace")[-2000:]}
     except subprocess.TimeoutExpired:
         done.kill()
-        return {"code": -1, "said": "no answer in %d s" % SECONDS}
+        return {"code": -1, "output": "no answer in %d s" % SECONDS}
     except OSError as error:
-        return {"code": -1, "said": str(error)}
+        return {"code": -1, "output": str(error)}
 
 
 def cann_programs():

@@ -24,14 +24,14 @@ process = subprocess.Popen(
 )
 late = False
 try:
-    said, _ = process.communicate(timeout=float(sys.argv[2]))
+    output, _ = process.communicate(timeout=float(sys.argv[2]))
 except subprocess.TimeoutExpired:
     late = True
     os.killpg(process.pid, signal.SIGKILL)
-    said, _ = process.communicate()
+    output, _ = process.communicate()
 answer = {
     "code": process.returncode,
-    "said": said.decode("utf-8", "replace")[-MOST:],
+    "output": output.decode("utf-8", "replace")[-MOST:],
     "seconds": time.time() - start,
     "timed_out": late,
     "peak_kib": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss,

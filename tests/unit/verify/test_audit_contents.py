@@ -35,7 +35,7 @@ SOURCED = {"/root/.bashrc": ["source /usr/local/Ascend/ascend-toolkit/set_env.sh
 TORCH = "2.12.0"
 PAIR = dists(torch=TORCH, torch_npu="2.8.0.post2")
 TRITONS = dists(triton="3.5.0", triton_ascend="3.2.0")
-IMPORT = {"code": 1, "said": "Traceback\nModuleNotFoundError: No module named 'decorator'"}
+IMPORT = {"code": 1, "output": "Traceback\nModuleNotFoundError: No module named 'decorator'"}
 INFOS = FACTS["ascend"]["infos"]
 KERNELS = f"{HOME}/aarch64-linux/ascend_kernels_install.info"
 CONDA = "/opt/conda/envs/npu/bin/python3.10"
@@ -132,7 +132,7 @@ def test_nothing_is_wrong_with_a_known_image(config: ImageConfig) -> None:
 
 
 def test_a_missing_package_that_harms_nothing_is_a_note() -> None:
-    works = {"te": {"code": 0, "said": ""}}
+    works = {"te": {"code": 0, "output": ""}}
     found = found_with(distributions=dists(tornado=None), cann_programs=works)
     assert results(found) == {}
     checks = {check.check: check for check in judge_image(found, FOREIGN, COMPAT, KNOWN)}

@@ -259,7 +259,7 @@ def test_run_check_stops_what_takes_too_long() -> None:
     argv = [sys.executable, "-c", program, "echo begun; sleep 60", "0.2"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=20)
     answer = json.loads(done.stdout.strip().removeprefix("cannery-ran: "))
-    assert (answer["said"], answer["timed_out"]) == ("begun\n", True)
+    assert (answer["output"], answer["timed_out"]) == ("begun\n", True)
     assert answer["seconds"] < 10
 
 

@@ -15,7 +15,7 @@ from cannery.verify.audit.user_checks import Ran, UserCheck, judge_ran, left_out
 from tests.unit.audits import user_check
 
 CHECK = user_check("it trains", "train", output=r"loss \d", seconds=5, memory_mb=10)
-RAN = Ran(code=0, said="step 1\nloss 2\n", seconds=1.5, timed_out=False, peak_kib=5000)
+RAN = Ran(code=0, output="step 1\nloss 2\n", seconds=1.5, timed_out=False, peak_kib=5000)
 
 
 def judged(ran: Ran, check: UserCheck = CHECK) -> tuple[Standing, str]:
@@ -33,7 +33,7 @@ def test_a_pass() -> None:
     ("change", "text"),
     [
         ({"code": 1}, "it ended with code 1, not 0"),
-        ({"said": "nothing"}, r"its output has no 'loss \\d'. It printed: nothing"),
+        ({"output": "nothing"}, r"its output has no 'loss \\d'. It printed: nothing"),
         ({"timed_out": True, "code": -9}, "it took more than 5 s"),
         ({"peak_kib": 20480}, "it used 20 MB of memory, and 10 MB are allowed"),
     ],

@@ -71,7 +71,7 @@ class Machine:
 
     def run_check(self, _: str, check: UserCheck, __: str) -> Ran:
         self.ran.append(check.name)
-        return Ran(code=0, said="", seconds=1, timed_out=False, peak_kib=1)
+        return Ran(code=0, output="", seconds=1, timed_out=False, peak_kib=1)
 
 
 @pytest.fixture
@@ -280,20 +280,20 @@ def test_a_probe_that_never_ends(docker: Docker) -> None:
 def test_a_command_that_is_measured(docker: Docker) -> None:
     docker(EXEC)
     ran = run_check("c", MEASURED, sys.executable)
-    assert (ran.code, ran.said, ran.timed_out) == (4, "0,1\n", False)
+    assert (ran.code, ran.output, ran.timed_out) == (4, "0,1\n", False)
     assert ran.peak_kib > 0
 
 
 def test_a_command_in_an_image_without_python(docker: Docker) -> None:
     docker(EXEC)
     ran = run_check("c", MEASURED, "")
-    assert (ran.code, ran.said, ran.peak_kib) == (4, "0,1\n", -1)
+    assert (ran.code, ran.output, ran.peak_kib) == (4, "0,1\n", -1)
 
 
 def test_a_container_that_is_gone(docker: Docker) -> None:
     docker("echo 'No such container: c' >&2; exit 1")
     ran = run_check("c", MEASURED, "python3")
-    assert (ran.code, ran.said) == (1, "No such container: c\n")
+    assert (ran.code, ran.output) == (1, "No such container: c\n")
 
 
 def test_docker_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
