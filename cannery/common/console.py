@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import textwrap
 import time
@@ -21,7 +22,6 @@ from cannery.common.outside import printable
 Kind = Literal["", "error", "warning", "ok"]
 """The kind of a message, for its colour."""
 
-_COLUMNS = 80
 _start = time.monotonic()
 _COLOURS = {"error": "31", "warning": "33", "ok": "32"}
 _writers: list[Callable[[str], None]] = []
@@ -34,14 +34,8 @@ def width() -> int:
 
 
 def terminal_width() -> int:
-    """The columns of the terminal, or 80: those of shutil, whose import takes milliseconds."""
-    asked = os.environ.get("COLUMNS", "")
-    if asked.isdecimal() and int(asked):
-        return int(asked)
-    columns = 0
-    with suppress(ValueError, OSError):
-        columns = os.get_terminal_size(sys.__stdout__.fileno()).columns if sys.__stdout__ else 0
-    return columns or _COLUMNS
+    """The columns of the terminal, or 80."""
+    return shutil.get_terminal_size().columns
 
 
 def timed(on: bool) -> None:

@@ -177,7 +177,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     names = sorted(set(known))
     if close := closest(name, names):
         return f"Did you mean {close!r}?"
-    names = [each for each in names if _is_alike(name, each)] or names
+    names = [other for other in names if _is_alike(name, other)] or names
     return f"Known: {some_of(names, 20)}." if names else ""
 
 

@@ -56,7 +56,7 @@ class CannRelease:
     @property
     def chips(self) -> tuple[str, ...]:
         return tuple(
-            dict.fromkeys(chip for each in self.packages.values() for chip in each.kernels)
+            dict.fromkeys(chip for packages in self.packages.values() for chip in packages.kernels)
         )
 
     @property

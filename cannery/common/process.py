@@ -99,11 +99,13 @@ def _started(
     """A running program; the end of the block waits for it."""
     if _stopping:
         raise Stopped
+    runs_module = argv[0] == sys.executable and "-m" in argv
+    program = argv[argv.index("-m") + 1] if runs_module else Path(argv[0]).name
     try:
         process = subprocess.Popen(
             argv,
             cwd=cwd,
-            env={**allowed_env(program_of(argv)), **(env or {})},
+            env={**allowed_env(program), **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -231,13 +233,6 @@ def allowed_env(program: str, environ: Mapping[str, str] = os.environ) -> dict[s
     return {k: v for k, v in environ.items() if any(fnmatchcase(k, form) for form in allowed)}
 
 
-def program_of(argv: Sequence[str]) -> str:
-    """The name of the program of a command: for Python, of the module that it runs."""
-    if argv[0] == sys.executable and "-m" in argv:
-        return argv[argv.index("-m") + 1]
-    return Path(argv[0]).name
-
-
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -291,4 +286,4 @@ def each_in_thread(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
         return [work(item) for item in items]
     with workers(len(items)) as give:
         made = [give(work, item) for item in items]
-    return [each.result() for each in made]
+    return [future.result() for future in made]

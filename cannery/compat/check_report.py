@@ -68,7 +68,9 @@ def _targets(judged: Judged, verdict: Verdict, key: Callable[[Finding], str]) ->
     return Counter(
         text
         for _, findings in judged
-        for text in dict.fromkeys(key(each) for each in findings if each.verdict is verdict)
+        for text in dict.fromkeys(
+            key(finding) for finding in findings if finding.verdict is verdict
+        )
     )
 
 
@@ -93,25 +95,27 @@ def require_read(sources: Iterable[Source], today: str) -> None:
     """Refuse documents read after ``today``, a day of UTC; one day is left for time zones."""
     fix = "Enter the day on which it was read, or correct this machine's clock."
     wrong = [
-        Problem(what=f"'read' is {each.read}, and today is {today}.", fix=fix, where=each.read_at)
-        for each in sources
-        if each.read and days_between(today, each.read) > 1
+        Problem(
+            what=f"'read' is {source.read}, and today is {today}.", fix=fix, where=source.read_at
+        )
+        for source in sources
+        if source.read and days_between(today, source.read) > 1
     ]
     if wrong:
         raise MatrixError(wrong)
 
 
 def outdated(sources: Iterable[Source], today: str) -> list[str]:
-    """A warning for each changing document whose last reading is too old."""
+    """A warning for source changing document whose last reading is too old."""
     newest: dict[str, Source] = {}
-    for each in sources:
-        if each.read and each.read >= newest.get(each.document, each).read:
-            newest[each.document] = each
-    ages = {each: days_between(each.read, today) for each in newest.values()}
+    for source in sources:
+        if source.read and source.read >= newest.get(source.document, source).read:
+            newest[source.document] = source
+    ages = {source: days_between(source.read, today) for source in newest.values()}
     return [
-        f"warning: {each.cite} was last read on {each.read}, {days} days ago: "
+        f"warning: {source.cite} was last read on {source.read}, {days} days ago: "
         "see whether it says more now, and enter that with today as 'read'."
-        for each, days in ages.items()
+        for source, days in ages.items()
         if days > _FRESH
     ]
 
@@ -125,8 +129,8 @@ def explanation(target: Target, findings: Iterable[Finding], width: int, *, verb
     if cann.interim:
         text = f"CANN {cann.version} is an interim build; it is judged as {cann.nearest_public}."
         lines.append(f"  {text}")
-    for each in findings:
-        lines += explained(each, width, verbose=verbose)
+    for finding in findings:
+        lines += explained(finding, width, verbose=verbose)
     return "\n".join(lines)
 
 
@@ -159,7 +163,7 @@ def to_json(judged: Judged, problems: Iterable[Problem] = ()) -> str:
             "summary": target.summary,
             "unverified": target.unverified,
             "components": target.components,
-            "findings": [finding_document(each) for each in findings],
+            "findings": [finding_document(finding) for finding in findings],
         }
         for target, findings in judged
     ]

@@ -140,9 +140,3 @@ def judge_lifetimes(subject: Subject) -> Iterator[Finding]:
             )
         verdict = Verdict.ENDING if row.ends else Verdict.ALLOWED
         yield Finding("maintenance", verdict, text, key, rows=(row,))
-
-
-def has_ended(finding: Finding, today: str) -> bool:
-    """Whether ``finding`` is about a maintenance that ended before the day ``today``."""
-    rows = [row for row in finding.rows if isinstance(row, Lifetime)]
-    return any(row.ends < today for row in rows if row.ends)

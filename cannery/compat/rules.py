@@ -28,7 +28,7 @@ _PARTS = 3
 def judge(target: Target, compat: Compat) -> list[Finding]:
     """The findings about ``target``, component by component."""
     versions, findings = _versions(target)
-    releases = {each.version: each for each in (target.cann, target.kernels, target.nnal)}
+    releases = {release.version: release for release in (target.cann, target.kernels, target.nnal)}
     findings += [bad for release in releases.values() if (bad := _unreadable(release))]
     if any(finding.component == "toolkit" for finding in findings):
         return findings
@@ -73,7 +73,9 @@ def judge(target: Target, compat: Compat) -> list[Finding]:
         if (row.torch, row.torch_npu) == (target.torch, target.torch_npu)
     ]
     # Whatever else is said of such a pair follows from the mistake in its source.
-    return [each for each in findings if not mistakes or each.key != "torch_npu"] + mistakes
+    return [
+        finding for finding in findings if not mistakes or finding.key != "torch_npu"
+    ] + mistakes
 
 
 def _unreadable(release: CannRelease) -> Finding | None:
@@ -193,9 +195,11 @@ def _paired_elsewhere(subject: Subject, pair: str, pairings: list[Pairing]) -> F
     Previews are not releases that a maker's table of compatible releases is about.
     """
     for row in subject.compat.compatible if not subject.judged_as.is_preview else ():
-        paired = best_first(each for each in pairings if each.is_makers and each.cann in row.cann)
+        paired = best_first(
+            pairing for pairing in pairings if pairing.is_makers and pairing.cann in row.cann
+        )
         if subject.judged_as in row.cann and paired:
-            releases = ", ".join(dict.fromkeys(str(each.cann) for each in paired))
+            releases = ", ".join(dict.fromkeys(str(pairing.cann) for pairing in paired))
             text = f"{pair} are compatible with {subject.cann_name}; they are paired with CANN"
             return _torch_npu(Verdict.ALLOWED, f"{text} {releases}.", rows=(row, *paired))
     text = f"{pair} are not known to work on {subject.cann_name}"
@@ -286,8 +290,8 @@ def refusals_of(target: Target, findings: Iterable[Finding], compat: Compat) -> 
     failing = [finding for finding in findings if not passes(finding, target)]
     first = next((finding for finding in failing if finding.pairs), None)
     return [
-        Refusal(finding=each, target=target, compat=compat, with_nearest=each is first)
-        for each in failing
+        Refusal(finding=finding, target=target, compat=compat, with_nearest=finding is first)
+        for finding in failing
     ]
 
 

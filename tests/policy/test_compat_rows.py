@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -20,56 +19,8 @@ from cannery.matrix.schema import load_matrix
 from tests.unit.matrices import OWN_FACTS
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLE: list[dict[str, Any]] = json.loads(
-    (Path(__file__).parent / "data" / "torch_npu_compat.json").read_text(encoding="utf-8")
-)
 RAW: dict[str, Any] = yaml.load(OWN_FACTS.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
 COMPAT = Project(root=ROOT).compat()
-BESIDE = ("driver", "deepspeed", "apex", "app", "triton_ascend")
-
-
-def minors(text: str) -> list[str]:
-    if not text:
-        return []
-    first, _, last = text.replace("3.", "").partition("-")
-    return [f"3.{minor}" for minor in range(int(first), int(last or first) + 1)]
-
-
-def value(row: dict[str, Any]) -> dict[str, Any]:
-    """All that a row of compat.yaml says, in the words of the table."""
-    names = [row["source"]] if isinstance(row["source"], str) else row["source"]
-    found = {
-        key: row[key] for key in ("torch", "torch_npu", "cann", "branch", *BESIDE) if key in row
-    }
-    found["pythons"] = minors(row.get("pythons", ""))
-    found["wheels_pythons"] = minors(row.get("wheels_pythons", ""))
-    found["beta"] = row.get("beta") == "true"
-    found["sources"] = {RAW["sources"][name]["cite"] for name in names}
-    return found
-
-
-def wanted(row: dict[str, Any]) -> dict[str, Any]:
-    """All that a row of the table says; null is nothing."""
-    found = {key: text for key, text in row.items() if text and key not in ("beta", "source")}
-    found.setdefault("pythons", [])
-    found.setdefault("wheels_pythons", [])
-    found["beta"] = bool(row.get("beta"))
-    # A remark in brackets is about where in the source it is.
-    whole = {each["cite"] for each in RAW["sources"].values()}
-    named = row["source"] if row["source"] in whole else re.sub(r" \([^)]*\)$", "", row["source"])
-    found["sources"] = {named} if named in whole else set(named.split("; "))
-    return found
-
-
-HAS = [value(row) for row in RAW["torch_npu"]]
-REJECTED = [
-    value({key: text for key, text in row.items() if key != "why"}) for row in RAW["rejected"]
-]
-
-
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row['torch_npu']}-{row['cann']}")
-def test_every_row_is_there_by_value_or_rejected(row: dict[str, Any]) -> None:
-    assert (wanted(row) in HAS) != (wanted(row) in REJECTED)
 
 
 @pytest.mark.parametrize("row", COMPAT.rejected, ids=lambda row: row.torch_npu)

@@ -8,7 +8,6 @@ import hashlib
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,6 @@ from cannery.image.companion_facts import companion_files
 from cannery.matrix.project import Project
 from tests.policy.test_policy_sources import ROOT, tracked
 
-PACKAGE = ROOT / "packages" / "ascend-doctor"
 PINNED = ROOT / "cannery" / "image" / "context" / "ascend-doctor"
 
 
@@ -54,25 +52,6 @@ def test_the_pinned_doctor_is_the_one_that_was_recorded() -> None:
     with zipfile.ZipFile(PINNED) as archive:
         text = archive.read("ascend_doctor/__init__.py").decode()
     assert f'"{said.stdout.split()[1]}"' in text
-
-
-def contents(program: Path) -> dict[str, bytes]:
-    with zipfile.ZipFile(program) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def test_the_pinned_doctor_is_packed_as_the_doctor_is(tmp_path: Path) -> None:
-    """Unpacked and packed again it has the same files; that the source is newer is only noted."""
-    with zipfile.ZipFile(PINNED) as archive:
-        archive.extractall(tmp_path / "pinned")
-    pack: list[str | Path] = [sys.executable, PACKAGE / "tools" / "pack.py"]
-    again = tmp_path / "ascend-doctor"
-    subprocess.run([*pack, tmp_path / "pinned" / "ascend_doctor", again], check=True)
-    # Another release of zlib may make other bytes of the same files.
-    assert contents(again) == contents(PINNED)
-    subprocess.run([*pack, PACKAGE / "ascend_doctor", again], check=True)
-    if contents(again) != contents(PINNED):
-        print("The doctor of images is older than its source: nox -s doctor -- -s pack")
 
 
 def test_the_facts_of_the_companions_are_those_of_compat_yaml(project: Project) -> None:

@@ -42,13 +42,6 @@ def test_output_and_code() -> None:
     assert run([sys.executable, "-c", program]) == (3, "out\nerr\n")
 
 
-def test_where_it_runs_and_what_it_is_told(tmp_path: Path) -> None:
-    program = "import os; print(os.getcwd(), os.environ['ADDED'], 'PATH' in os.environ)"
-    argv = [sys.executable, "-c", program]
-    _, said = run(argv, cwd=tmp_path, env={"ADDED": "1"})
-    assert said == f"{tmp_path} 1 True\n"
-
-
 def test_a_program_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_NOTICE_AFTER", 0.05)
     waited: list[int] = []

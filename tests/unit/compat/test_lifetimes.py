@@ -12,7 +12,7 @@ from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.compat import Finding, Verdict, judge
 from cannery.compat.check_report import outdated, require_read
-from cannery.compat.finding import UNKNOWN, end_of_life, has_ended, lifetimes_of
+from cannery.compat.finding import UNKNOWN, end_of_life, lifetimes_of
 from cannery.matrix.distributions import load_distributions
 from tests.unit.compat_targets import COMPAT, GOOD, cann, changed
 
@@ -66,13 +66,6 @@ def test_bases_and_interpreters_have_an_end() -> None:
     assert own.text == "Maintenance of Python 3.10: until 2026-10-31."
     unknown = replace(GOOD.base, suite="22.03-lts", distribution=load_distributions()["openeuler"])
     assert "base" not in maintenance(changed(base=unknown))
-
-
-def test_the_last_day_has_not_ended() -> None:
-    found = maintenance(GOOD)["base"]
-    assert [has_ended(found, day) for day in ("2026-08-31", "2026-09-01")] == [False, True]
-    other = next(each for each in judge(GOOD, COMPAT) if each.component == "torch_npu")
-    assert not has_ended(other, "2999-01-01")
 
 
 def test_a_document_that_was_read_45_days_ago_is_a_warning_and_its_newest_state_counts() -> None:

@@ -4,12 +4,27 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
+from cannery.common.model import DeviceKind
+from cannery.deploy.clusters import yaml_text
 from cannery.deploy.formats import FORMATS
+from cannery.deploy.run_spec import (
+    DRIVER_MOUNTS,
+    RunSpec,
+    no_device,
+    npu_device,
+    shell_text,
+    simulated_device,
+)
 from tests.unit.workloads import SERVED, TARGET, container, documents, refused, text
 
 
@@ -194,3 +209,121 @@ def test_a_server_is_reached_and_keeps_its_files() -> None:
         each["spec"]["accessModes"][0] for each in documents("k8s", target=SERVED, nodes=2)[:4]
     }
     assert modes == {"ReadWriteMany"}
+
+
+BEGIN = ["docker", "run", "--rm", "--platform", "linux/arm64", "--shm-size", "16g"]
+
+
+def argv(spec: RunSpec, *command: str) -> list[str]:
+    return spec.docker_argv("image:tag", "linux/arm64", command)
+
+
+def test_without_a_device() -> None:
+    assert argv(no_device(), "true") == [*BEGIN, "image:tag", "true"]
+    assert no_device().kind is DeviceKind.NONE
+
+
+def test_on_a_simulated_host() -> None:
+    spec = simulated_device(Path("/host"))
+    assert spec.kind is DeviceKind.SIMULATED
+    assert argv(spec) == [
+        *BEGIN,
+        *(
+            word
+            for path in DRIVER_MOUNTS
+            for word in ("--mount", f"type=bind,source=/host{path},target={path},readonly")
+        ),
+        "image:tag",
+    ]
+
+
+def test_a_host_without_cards(tmp_path: Path) -> None:
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "davinci_manager").touch()
+    assert npu_device(tmp_path) is None
+
+
+def test_a_host_with_cards_gives_what_it_has(tmp_path: Path) -> None:
+    for name in ("dev/davinci0", "dev/davinci1", "dev/davinci_manager", "dev/hisi_hdc"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    (tmp_path / "usr/local/Ascend/driver").mkdir(parents=True)
+    spec = npu_device(tmp_path)
+    assert spec is not None
+    assert spec.kind is DeviceKind.NPU
+    names = [Path(device).name for device in spec.devices]
+    assert names == ["davinci0", "davinci1", "davinci_manager", "hisi_hdc"]
+    assert [*spec.mounts.values()] == ["/usr/local/Ascend/driver"]
+    words = argv(spec)
+    assert words.count("--device") == 4
+    assert words.count("--mount") == 1
+
+
+COMMANDS: list[list[str]] = [
+    [],
+    ["python3", "-c", "import torch; print(torch.npu.is_available())"],
+    ["python3", "--version"],
+    ["sh", "-c", 'echo "it\'s" $HOME \\ `date`\nsecond line'],
+    ["--flag with a space", "a b", "--last", "--two", "three", "four"],
+    ["", "*", "~"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_shell_reads_what_is_printed_as_it_was_meant(command: list[str]) -> None:
+    words = argv(simulated_device(Path("/a folder/it's $HOME")), *command)
+    text = shell_text(words)
+    done = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {text}"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split("\0")[:-1] == words
+    assert text.startswith("docker run \\\n  --rm \\\n  --platform linux/arm64 \\\n")
+
+
+# ---- whatever is in a word
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
+ODD = st.sampled_from(
+    [
+        *("$HOME", "${X}", "$$", "$", "$(X)", "$$(X)", "'", '"', "\\", "\n", " ", ""),
+        *("y", "on", "0o7", "0x1f", "1e3", "~", "=", "?", "- a", "a: b", "#x", "!tag", "*", "&a"),
+        *("{a}", "\u2028", "\x7f", "é"),
+    ]
+)
+COMMANDS = st.lists(WORDS | ODD | st.tuples(WORDS, ODD, WORDS).map("".join), min_size=1, max_size=5)
+
+
+def as_kubernetes_reads(word: str) -> str:
+    """``$$`` is a dollar, ``$(NAME)`` a variable's value. Source: kubernetes.io, Container v1."""
+    read, rest = "", word
+    while rest:
+        if rest.startswith("$$"):
+            read, rest = read + "$", rest[2:]
+        else:
+            assert not (rest.startswith("$(") and ")" in rest), "it would be replaced"
+            read, rest = read + rest[0], rest[1:]
+    return read
+
+
+@given(command=COMMANDS)
+def test_a_pod_gets_the_words_that_were_meant(command: list[str]) -> None:
+    for form in ("k8s", "volcano"):
+        args = container(form, command=command)["args"]
+        assert [as_kubernetes_reads(word) for word in args] == command
+
+
+@given(command=COMMANDS, folder=st.text(st.sampled_from("a $'\"\\,=\n"), max_size=8))
+def test_a_shell_gets_the_words_that_were_meant(command: list[str], folder: str) -> None:
+    more = text("shell", command=command, mounts={f"/{folder}": "/data"})
+    argv = ["bash", "-c", f"printf '%s\\0' {more}"]
+    read = subprocess.run(argv, capture_output=True, check=True).stdout.decode()
+    words = read.split("\0")[:-1]
+    assert words[-len(command) :] == command
+    assert f"/{folder}:/data" in words
+
+
+@given(words=COMMANDS)
+def test_yaml_keeps_every_word(words: list[str]) -> None:
+    data = {"list": words, "map": {word: word for word in words}, "deep": [[words]]}
+    assert [*yaml.safe_load_all(yaml_text([], [data, data]))] == [data, data]
