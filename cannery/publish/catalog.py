@@ -49,21 +49,17 @@ _EXAMPLE = "registry.example.com"
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A target with its newest release, the recorded results of its checks, and where to try it.
+    """A target with its newest release, the results of its checks, and where to try it.
 
-    ``reference`` is a name in a registry, for examples while the image is not published.
+    ``verdicts`` has at most one result for each kind of packages. ``reference`` is a name in a
+    registry, for examples while the image is not published.
     """
 
     target: Target
     record: Record | None
-    results: tuple[Result, ...]
+    verdicts: tuple[Result, ...]
     trial: Trial | None
     reference: str
-
-    @property
-    def verdicts(self) -> tuple[Result, ...]:
-        """The results that say most: at most one for each kind of packages."""
-        return verdicts(self.results)
 
 
 def gather(project: Project, key_of: KeyOf) -> tuple[Entry, ...]:
@@ -80,7 +76,7 @@ def gather(project: Project, key_of: KeyOf) -> tuple[Entry, ...]:
         Entry(
             target=target,
             record=latest(records, name),
-            results=results[name],
+            verdicts=verdicts(results[name]),
             trial=publishing.trials.get(name),
             reference=f"{repository}:{publishing.moving_tags(name, simulate=False)[0]}",
         )

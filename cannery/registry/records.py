@@ -6,15 +6,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from cannery.common.errors import FileError, Problem, file_error
 from cannery.common.files import read_text
 from cannery.common.outside import parse_json
 
 _SCHEMA = 1
+_REASONS = {"missing": "is missing", "unexpected_keyword_argument": "is unknown"}
+_STRICT = ConfigDict(extra="forbid", strict=True)
 
 Packages = Mapping[str, Mapping[str, str]]
 """Kind of package (wheels, debian, vendor) to name to version."""
@@ -28,6 +31,8 @@ class LayerRecord:
     ``base``.
     """
 
+    __pydantic_config__ = _STRICT
+
     digest: str
     diff_id: str
     size: int
@@ -37,6 +42,8 @@ class LayerRecord:
 @dataclass(frozen=True, kw_only=True)
 class PlatformImage:
     """The image for one platform; ``size`` is what a pull of all of it downloads, in bytes."""
+
+    __pydantic_config__ = _STRICT
 
     digest: str
     config: str
@@ -48,6 +55,8 @@ class PlatformImage:
 class Changes:
     """The differences of the packages from those of the earlier image with the tag ``since``."""
 
+    __pydantic_config__ = _STRICT
+
     since: str = ""
     added: Mapping[str, str] = field(default_factory=dict)
     removed: Mapping[str, str] = field(default_factory=dict)
@@ -57,6 +66,8 @@ class Changes:
 @dataclass(frozen=True, kw_only=True)
 class Tested:
     """The result of the checks on one kind of device, and the hardware of that run."""
+
+    __pydantic_config__ = _STRICT
 
     device: str
     hardware: str
@@ -73,6 +84,8 @@ class Record:
     ``digest`` is that of the index to pull, ``tag`` its immutable tag and ``tags`` the moving ones.
     ``pushed`` is a time as in ``2026-11-21T12:00:00Z``; ``commit`` is empty without a git commit.
     """
+
+    __pydantic_config__ = _STRICT
 
     target: str
     tag: str
@@ -106,6 +119,9 @@ class Record:
     def digests(self) -> frozenset[str]:
         """Every manifest that has to stay in the registry."""
         return frozenset({self.digest, *(image.digest for image in self.platforms.values())})
+
+
+_READER = TypeAdapter(Record)
 
 
 def to_text(record: Record) -> str:
@@ -181,56 +197,23 @@ def read_record(path: Path) -> Record:
     wrong = ""
     try:
         loaded = parse_json(read_text(path))
-        record = _record(loaded if isinstance(loaded, dict) else {})
-        if path not in _paths(path.parent.parent, record):
+        if isinstance(loaded, dict) and loaded.pop("schema", None) == _SCHEMA:
+            record = _READER.validate_json(json.dumps(loaded))
+            if path in _paths(path.parent.parent, record):
+                return record
             wrong = f"it is the record of {record.target}, tag {record.tag}, which has another name"
+        else:
+            wrong = f"this version of cannery reads schema {_SCHEMA} only"
     except FileNotFoundError as error:
         raise file_error("read", path, error) from error
-    except KeyError as error:
-        wrong = f"the field {error} is missing"
-    except json.JSONDecodeError as error:
-        wrong = f"it is not JSON: {error}"
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        reason = _REASONS.get(first["type"]) or f"is wrong: {first['msg']}"
+        wrong = f"the field {'.'.join(map(str, first['loc']))!r} {reason}"
     except ValueError as error:
-        wrong = str(error)
-    except (TypeError, AttributeError) as error:
-        wrong = f"a field has the wrong type: {error}"
-    if wrong:
-        fix = "Restore it from git: a record is never edited."
-        raise FileError(Problem(what=f"{path} is not a valid record of a push: {wrong}.", fix=fix))
-    return record
-
-
-def _record(loaded: dict[str, Any]) -> Record:
-    if loaded.pop("schema") != _SCHEMA:
-        raise ValueError("this version of cannery reads schema 1 only")
-    pairs = loaded["changes"]["changed"].items()
-    changed = {name: (str(before), str(after)) for name, (before, after) in pairs}
-    images = {}
-    for platform, image in loaded["platforms"].items():
-        layers = tuple(_made(LayerRecord, layer) for layer in image["layers"])
-        images[platform] = _made(PlatformImage, {**image, "layers": layers})
-    loaded |= {
-        "platforms": images,
-        "changes": _made(Changes, {**loaded["changes"], "changed": changed}),
-        "verified": tuple(_made(Tested, result) for result in loaded["verified"]),
-        "tags": tuple(loaded["tags"]),
-    }
-    record: Record = _made(Record, loaded)
-    return record
-
-
-def _made(kind: Any, values: dict[str, Any]) -> Any:
-    """A ``kind`` made of ``values``, which must have all of its fields with their types."""
-    names = {field.name: str(field.type) for field in fields(kind)}
-    if unknown := sorted({*values} - {*names}):
-        raise ValueError(f"unknown field {unknown[0]!r}")
-    for name, annotation in names.items():
-        scalar = {"str": str, "int": int, "bool": bool}.get(annotation)
-        if scalar and type(values[name]) is not scalar:
-            raise ValueError(f"the field {name!r} is not of type {annotation}")
-        if annotation.startswith(("Mapping", "Packages")) and not isinstance(values[name], dict):
-            raise ValueError(f"the field {name!r} is not a mapping")
-    return kind(**values)
+        wrong = f"it is not JSON: {error}"
+    fix = "Restore it from git: a record is never edited."
+    raise FileError(Problem(what=f"{path} is not a valid record of a push: {wrong}.", fix=fix))
 
 
 def difference(since: str, before: Packages, after: Packages) -> Changes:
