@@ -65,7 +65,9 @@ class Racing(Repository):
         self.asked, self.stored, self.written = 0, 0, 0
 
     def has(self, kind: str, digest: str) -> bool:
-        assert (kind, digest) == ("blobs", BLOB.digest)
+        if kind == "manifests":
+            return False
+        assert digest == BLOB.digest
         self.asked += 1
         return self.asked == 1 or bool(self.stored)
 
