@@ -28,8 +28,8 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def open_server(tmp_path: Path) -> Iterator[Server]:
-    with registry(tmp_path / "open") as found:
-        yield found
+    with registry(tmp_path / "open") as result:
+        yield result
 
 
 @pytest.fixture

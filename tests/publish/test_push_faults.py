@@ -209,8 +209,8 @@ def test_wrong_credentials(
     login("elsewhere.example.com" if not user else line.host, user, "wrong")
     stranger = Repository(line.host, "ascend", ca=push.repository.ca, retries=HURRIED)
     line.seen.clear()
-    said = "rejects the login" if user else "docker has stored none for it"
-    with pytest.raises(RegistryError, match=said) as caught:
+    message = "rejects the login" if user else "docker has stored none for it"
+    with pytest.raises(RegistryError, match=message) as caught:
         Push(stranger, push.releases)(image_push(tmp_path, version="2"))
     assert f"docker login {line.host}" in str(caught.value)
     assert "wrong" not in str(caught.value)

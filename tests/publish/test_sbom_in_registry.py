@@ -89,11 +89,11 @@ def locked() -> Inventory:
     """What an image of the target holds, by its record."""
     target = Project(root=ROOT).matrix().targets[MAIN]
     record = json.loads(described_folder(ROOT / "images" / MAIN)["target.json"])
-    found = [Package(name=name, version=version) for name, version in record["wheels"].items()]
+    result = [Package(name=name, version=version) for name, version in record["wheels"].items()]
     lock = parse_lock(Project(root=ROOT).lock(target).read_text(encoding="utf-8"))
-    found.append(Package(name="apex", version="0.1+ascend", license="Apache-2.0"))
+    result.append(Package(name="apex", version="0.1+ascend", license="Apache-2.0"))
     return Inventory(
-        wheels=wheels(found, [], target, lock, simulated=True),
+        wheels=wheels(result, [], target, lock, simulated=True),
         debian=(
             Package(name="libc6", version="2.31-13", architecture="arm64", source=Origin.DEBIAN),
         ),

@@ -25,16 +25,16 @@ def key(tmp_path: Path) -> str:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The commands that were run; each ends well."""
-    found: list[list[str]] = []
+    result: list[list[str]] = []
 
     def run(argv: list[str], **_: Any) -> tuple[int, str]:
-        found.append(argv)
+        result.append(argv)
         return 0, ""
 
     monkeypatch.setattr(cosign, "find_cosign", lambda: "/usr/bin/cosign")
     monkeypatch.setattr(cosign, "run", run)
     monkeypatch.setenv(PASSWORD, "")
-    return found
+    return result
 
 
 def test_nothing_goes_to_the_transparency_log(asked: list[list[str]], key: str) -> None:
@@ -67,7 +67,7 @@ def test_a_key_that_is_no_file_needs_no_password(
 
 
 @pytest.mark.parametrize(
-    ("said", "fix"),
+    ("message", "fix"),
     [
         ("Error: signing: getting signer: reading key: decrypt: encrypted", PASSWORD),
         ("GET https://x: UNAUTHORIZED: authentication required", "docker login"),
@@ -80,13 +80,13 @@ def test_a_key_that_is_no_file_needs_no_password(
     ],
 )
 def test_what_cosign_says_is_explained(
-    asked: list[list[str]], key: str, monkeypatch: pytest.MonkeyPatch, said: str, fix: str
+    asked: list[list[str]], key: str, monkeypatch: pytest.MonkeyPatch, message: str, fix: str
 ) -> None:
-    monkeypatch.setattr(cosign, "run", lambda *_, **__: (1, f"WARNING: of no use\n{said}\n"))
+    monkeypatch.setattr(cosign, "run", lambda *_, **__: (1, f"WARNING: of no use\n{message}\n"))
     with pytest.raises(EngineError) as raised:
         verify(REFERENCE, key)
     [problem] = raised.value.problems
-    assert said in problem.what and "of no use" not in problem.what
+    assert message in problem.what and "of no use" not in problem.what
     assert "could not verify" in problem.what
     assert fix in problem.fix and bool(fix) == bool(problem.fix)
 

@@ -40,14 +40,14 @@ def never() -> Iterator[bytes]:
 
 @pytest.mark.parametrize("compression", ["zstd", "gzip"])
 def test_every_form_gives_the_same_blobs(tmp_path: Path, compression: str) -> None:
-    found = [
+    result = [
         pack(tmp_path / f"{number}-{size}", archive, compression, size)
         for number, archive in enumerate(FORMS.values())
         for size in (777, 1 << 20)
     ]
-    assert {each.config for each in found} == {IMAGE.config}
-    assert len({tuple(layer.blob for layer in each.layers) for each in found}) == 1
-    for packed in found[0].layers:
+    assert {each.config for each in result} == {IMAGE.config}
+    assert len({tuple(layer.blob for layer in each.layers) for each in result}) == 1
+    for packed in result[0].layers:
         content = packed.path.read_bytes()
         assert digest(content) == packed.blob.digest
         assert len(content) == packed.blob.size
@@ -81,10 +81,10 @@ def test_a_layer_that_two_images_share_is_compressed_once(
     name = layers._COMPRESSORS["zstd"][0]
     counted = {"zstd": (name, lambda: made.append("one") or compress())}  # type: ignore[func-returns-value]
     monkeypatch.setattr(layers, "_COMPRESSORS", counted)
-    found = Blobs(folder=tmp_path).pack(
+    result = Blobs(folder=tmp_path).pack(
         other.image, other.diff_ids, lambda: pieces(other.layout("plain"))
     )
-    assert len(found.layers) == 2
+    assert len(result.layers) == 2
     assert made == ["one"]
 
 

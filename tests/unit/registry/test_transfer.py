@@ -30,9 +30,9 @@ LAYER = Descriptor(media_type=LAYERS["zstd"], digest=sha("2"), size=3)
 
 def test_what_a_manifest_needs() -> None:
     manifest = image_manifest(CONFIG_BLOB, [LAYER], {"a": "1"})
-    found = manifest_contents(manifest)
-    assert found.blobs == (CONFIG_BLOB, LAYER)
-    assert (found.manifests, found.annotations) == ((), {"a": "1"})
+    result = manifest_contents(manifest)
+    assert result.blobs == (CONFIG_BLOB, LAYER)
+    assert (result.manifests, result.annotations) == ((), {"a": "1"})
     entry = manifest.descriptor("linux/arm64", note="x")
     index = image_index([entry], {})
     assert manifest_contents(index).manifests == (entry,)
