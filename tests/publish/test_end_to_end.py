@@ -129,7 +129,7 @@ def pushed(site: Site) -> str:
     return message.strip()
 
 
-def test_the_tags_name_what_was_pushed(site: Site, pushed: str) -> None:
+def test_the_tags_name_the_pushed_image(site: Site, pushed: str) -> None:
     repository = _repository(site, site.first)
     digest = pushed.rpartition("@")[2]
     record = site.record
@@ -137,7 +137,7 @@ def test_the_tags_name_what_was_pushed(site: Site, pushed: str) -> None:
     assert record.digest == digest
 
 
-def test_the_record_tells_what_it_is(site: Site, pushed: str) -> None:
+def test_the_record_describes_the_image(site: Site, pushed: str) -> None:
     record = site.record
     assert record.tag == f"{MAIN}-{record.key[7:19]}-sim"
     assert (record.simulated, record.signed, record.tags) == (True, False, (f"{MAIN}-sim",))

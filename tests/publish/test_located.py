@@ -68,7 +68,7 @@ def test_the_digest_of_a_tag(place: Repository) -> None:
         locate([missing], ["linux/arm64"])
 
 
-def test_where_none_has_it_each_reason_is_told(place: Repository) -> None:
+def test_an_image_in_no_registry_has_every_reason(place: Repository) -> None:
     none, gone = f"{place}@{ABSENT}", f"{closed()}/ascend/cann@{ABSENT}"
     with pytest.raises(EngineError) as caught:
         locate([gone, none], ["linux/arm64"])
@@ -77,9 +77,7 @@ def test_where_none_has_it_each_reason_is_told(place: Repository) -> None:
     assert second.startswith(f"{none} does not exist.")
 
 
-def test_a_manifest_with_other_bytes_is_not_believed(
-    place: Repository, open_server: Server
-) -> None:
+def test_a_manifest_with_other_bytes_is_refused(place: Repository, open_server: Server) -> None:
     digest = put_image(place, "CANN").digest
     stored = open_server.folder / "data/docker/registry/v2/blobs/sha256"
     blob = stored / digest[7:9] / digest[7:] / "data"
@@ -88,7 +86,7 @@ def test_a_manifest_with_other_bytes_is_not_believed(
         locate([f"{place}@{digest}"], ["linux/arm64"])
 
 
-def test_what_is_no_image_is_refused(place: Repository) -> None:
+def test_no_image_is_refused(place: Repository) -> None:
     config = Document(media_type="application/x", content=b"[]")
     manifest = image_manifest(config.descriptor(), [], {})
     blobs = in_memory(config)

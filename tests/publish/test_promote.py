@@ -96,7 +96,7 @@ def test_within_a_registry_nothing_is_sent_again(
     assert near.resolve("full-1") == pushed[1].digest
 
 
-def test_what_no_record_names_is_refused_unless_that_is_said(
+def test_an_unrecorded_image_needs_the_option(
     repository: Repository, other: Repository, pushed: tuple[Push, Record]
 ) -> None:
     with pytest.raises(PublishError, match=r"no record in releases/ names .*--allow unrecorded"):
@@ -106,7 +106,7 @@ def test_what_no_record_names_is_refused_unless_that_is_said(
     assert [*tags_of(other)] == ["full"]
 
 
-def test_signatures_come_along(
+def test_signatures_are_copied_with_equal_digests(
     repository: Repository, other: Repository, pushed: tuple[Push, Record]
 ) -> None:
     release = pushed[1]
@@ -122,7 +122,7 @@ def test_signatures_come_along(
     assert len(tags_of(other)) == 4
 
 
-def test_what_is_not_there(repository: Repository, other: Repository) -> None:
+def test_a_missing_image(repository: Repository, other: Repository) -> None:
     with pytest.raises(PublishError, match="does not exist"):
         promotion(repository, other, "nothing").run([])
 

@@ -223,7 +223,7 @@ CHANGES: dict[Callable[[Place], None], str] = {
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: str(change.__name__))
-def test_an_image_that_is_not_what_it_should_be_is_refused(
+def test_a_changed_image_is_refused(
     change: Callable[[Place], None], first: Place, runner: EmptyRunner
 ) -> None:
     first.push()

@@ -68,7 +68,7 @@ def test_the_statements_are_in_the_index(place: Place) -> None:
     assert {*release.attestations.values()} < stored
 
 
-def test_what_is_pushed_with_a_key_is_signed(
+def test_a_push_with_a_key_signs_the_image(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pair = make_pair(tmp_path / "keys")

@@ -192,7 +192,7 @@ def descriptor_of(media_type: str, content: bytes) -> Descriptor:
     return Document(media_type=media_type, content=content).descriptor()
 
 
-def test_a_blob_that_is_not_what_it_should_be_is_not_taken(repository: Repository) -> None:
+def test_a_blob_with_another_digest_is_refused(repository: Repository) -> None:
     blob = descriptor_of("application/octet-stream", b"one")
     with pytest.raises(RegistryError, match=r"refuses the blob .* DIGEST_INVALID"):
         repository.put_blob(blob, lambda: io.BytesIO(b"two"))
@@ -207,15 +207,13 @@ def test_a_registry_of_this_machine_without_tls(tmp_path: Path, login: Login) ->
         assert repository.resolve("one")
 
 
-def test_a_registry_that_speaks_no_tls_is_taken_on_this_machine_only(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_plain_http_on_this_machine_only(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cannery.common.http.is_loopback", lambda _: False)
     with pytest.raises(RegistryError, match="has no TLS"):
         Repository(server.host, "ascend", retries=HURRIED).resolve("one")
 
 
-def test_certificates_of_the_engine_are_believed(
+def test_certificates_of_the_engine_are_trusted(
     line: Between, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "certs.d" / line.host

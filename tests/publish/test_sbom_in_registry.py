@@ -146,7 +146,7 @@ def test_the_documented_commands_show_both(published: Published) -> None:
         assert json.loads(done.stdout) == document
 
 
-def test_the_documented_comparison_finds_what_is_not_locked(
+def test_the_documented_comparison_finds_unlocked_packages(
     place: Repository, locked: Inventory, published: Published
 ) -> None:
     [compare] = [each for each in commands() if "diff - " in each]

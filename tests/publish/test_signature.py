@@ -73,9 +73,7 @@ def test_the_documented_command_checks_a_signature(place: Repository, pair: Pair
     assert "The cosign claims were validated" in done.stderr
 
 
-def test_a_wrong_password_is_told(
-    place: Repository, pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_password(place: Repository, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PASSWORD, "wrong")
     reference = image(place, "wrong-password")
     with pytest.raises(EngineError, match="could not sign") as raised:
@@ -108,7 +106,7 @@ def test_a_company_s_certificate_and_login_are_used(
         verify(reference, pair.public, tls_context)
 
 
-def test_without_cosign_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_cosign_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     assert find_cosign() is None
     with pytest.raises(EngineError, match="cosign is not installed") as raised:

@@ -73,7 +73,7 @@ def test_an_image_without_an_sbom(checkout: Checkout, registry: Hub) -> None:
         bills(checkout.project, [f"{host}/ascend@{digest}"], None)
 
 
-def test_what_is_wrong_with_references_is_told_at_once(checkout: Checkout, registry: Hub) -> None:
+def test_all_invalid_references_at_once(checkout: Checkout, registry: Hub) -> None:
     host, _ = registry
     names = [f"{host}/ascend", f"{host}/ascend:none", "none.json"]
     with pytest.raises(UsageError) as caught:
@@ -84,7 +84,7 @@ def test_what_is_wrong_with_references_is_told_at_once(checkout: Checkout, regis
     assert third == "there is no file none.json."
 
 
-def test_an_index_that_is_none(checkout: Checkout, registry: Hub) -> None:
+def test_an_invalid_index(checkout: Checkout, registry: Hub) -> None:
     host, content = registry
     body = b'{"manifests": 7}'
     content[digest_of(body)] = (INDEX, body)

@@ -312,7 +312,7 @@ def test_a_simulated_image_is_run_with_a_simulated_driver(
     assert texts(result, "try") == [f"python build.py run full --simulate --image {BY_DIGEST}"]
 
 
-def test_how_to_check_the_origin_that_the_record_has(checkout: Checkout, target: Target) -> None:
+def test_commands_for_sbom_provenance_and_signature(checkout: Checkout, target: Target) -> None:
     result = facts(checkout, release(target))
     inspect = ["docker", "buildx", "imagetools", "inspect", BY_DIGEST, "--format"]
     assert shlex.split(texts(result, "sbom")[0]) == [*inspect, "{{json .SBOM}}"]

@@ -51,7 +51,7 @@ def test_only_a_digest_is_signed(asked: list[list[str]], key: str, reference: st
     assert not asked
 
 
-def test_all_that_is_wrong_is_told_at_once(asked: list[list[str]], tmp_path: Path) -> None:
+def test_all_problems_at_once(asked: list[list[str]], tmp_path: Path) -> None:
     with pytest.raises(UsageError) as raised:
         verify("ascend:latest", str(tmp_path / "none.pub"))
     assert len(raised.value.problems) == 2
@@ -79,7 +79,7 @@ def test_a_key_that_is_no_file_needs_no_password(
         ("Error: something else", ""),
     ],
 )
-def test_what_cosign_says_is_explained(
+def test_errors_of_cosign_get_a_fix(
     asked: list[list[str]], key: str, monkeypatch: pytest.MonkeyPatch, message: str, fix: str
 ) -> None:
     monkeypatch.setattr(cosign, "run", lambda *_, **__: (1, f"WARNING: of no use\n{message}\n"))

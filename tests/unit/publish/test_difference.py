@@ -183,7 +183,7 @@ def test_json_has_all_of_it() -> None:
     assert (result["differs"], result["not_compared"]) == (True, [])
 
 
-def test_what_images_contain_controls_nothing() -> None:
+def test_control_characters_are_escaped() -> None:
     odd = "a\n::error::b\x1b[2J\x9b\u202e"
     sections = {"labels": {odd: odd, "long": odd * 9}}
     after = replace(BEFORE, sections=sections, layers=[LayerContent(name=odd, identity="")])

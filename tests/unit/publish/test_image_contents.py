@@ -182,9 +182,7 @@ WRONG: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("name", "message"), WRONG.values(), ids=WRONG)
-def test_names_that_mean_nothing(
-    checkout: Checkout, engine: Engine, name: str, message: str
-) -> None:
+def test_unknown_names(checkout: Checkout, engine: Engine, name: str, message: str) -> None:
     engine.images["debian:11"] = replace(IMAGE, labels={})
     engine.images["cannery:gone"] = replace(IMAGE, labels={"io.cannery.target": "gone"})
     with pytest.raises(UsageError) as caught:
@@ -199,7 +197,7 @@ def test_a_misspelt_record_is_near_to_one(checkout: Checkout, engine: Engine) ->
         read_contents(checkout.project, str(path).replace("0123", "0124"))
 
 
-def test_an_engine_that_does_not_answer_is_told(checkout: Checkout, engine: Engine) -> None:
+def test_an_engine_that_does_not_answer(checkout: Checkout, engine: Engine) -> None:
     engine.fails = True
     with pytest.raises(CanneryError, match="no engine answers"):
         read_contents(checkout.project, "full")

@@ -213,7 +213,7 @@ def test_an_image_of_another_target_is_refused(image: Image, target: Target) -> 
         image_inventory("cannery:full", "linux/arm64", target)
 
 
-def test_an_archive_that_breaks_off_is_told(image: Image, target: Target) -> None:
+def test_an_incomplete_archive(image: Image, target: Target) -> None:
     image.cut = 700
     with pytest.raises(EngineError, match=r"archive of .* is incomplete"):
         image_inventory("cannery:full", "linux/arm64", target)

@@ -58,7 +58,7 @@ Version: 1:2.0-1
 """
 
 
-def test_what_dpkg_has_installed_is_found() -> None:
+def test_installed_packages_of_dpkg() -> None:
     result = debian_packages(STATUS)
     assert [(p.name, p.version, p.architecture) for p in result] == [
         ("half", "1:2.0-1", "all"),
@@ -123,7 +123,7 @@ def test_the_distribution_is_that_of_os_release(text: str, result: str) -> None:
     assert distribution(text) == result
 
 
-def test_a_wheel_says_what_it_is() -> None:
+def test_a_wheel_has_its_metadata() -> None:
     metadata = (
         b"Metadata-Version: 2.1\nName: Typing_Extensions\nVersion: 4.12.2\n"
         b"Classifier: License :: OSI Approved :: MIT License\n\nName: of the text\n"
@@ -231,7 +231,7 @@ OSI = "License :: OSI Approved :: "
         ("", ""),
     ],
 )
-def test_only_what_is_certain_becomes_an_expression(words: str, meant: str) -> None:
+def test_only_certain_words_become_an_expression(words: str, meant: str) -> None:
     assert expression(words) == meant
 
 

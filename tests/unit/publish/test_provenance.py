@@ -129,7 +129,7 @@ def test_the_commit_has_an_address_without_secrets(repository: str, uri: str) ->
     assert named(made, "source") == source
 
 
-def test_changes_that_are_not_committed_are_told() -> None:
+def test_uncommitted_changes_are_in_the_provenance() -> None:
     made = predicate(changed=True)
     assert named(made, "source")["annotations"] == {"changed": True}
     assert "annotations" not in named(predicate(), "source")

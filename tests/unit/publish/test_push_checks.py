@@ -60,7 +60,7 @@ def refused(world: World, names: list[str] | None = None, *allow: str, **more: A
     return [str(problem) for problem in caught.value.problems]
 
 
-def test_what_is_built_checked_and_committed_may_go(world: World) -> None:
+def test_a_built_checked_and_committed_image_may_be_pushed(world: World) -> None:
     full, bare = ask(world, BOTH)
     assert (full.target.id, full.name, full.simulated) == ("full", "cannery:full", False)
     assert full.key.startswith("sha256:")
@@ -69,13 +69,13 @@ def test_what_is_built_checked_and_committed_may_go(world: World) -> None:
     assert bare.target.id == "bare"
 
 
-def test_what_is_not_here(world: World) -> None:
+def test_an_image_that_is_not_built(world: World) -> None:
     [message] = refused(world, simulate=True)
     assert "full: this machine has no image cannery:full-sim." in message
     assert "python build.py --target full --simulate" in message
 
 
-def test_what_was_not_checked(world: World) -> None:
+def test_an_unchecked_image(world: World) -> None:
     world.run(["full"], force=True, test=False)
     [message] = refused(world)
     assert "full: the current checks have not all passed on it (device: none)" in message
@@ -83,14 +83,14 @@ def test_what_was_not_checked(world: World) -> None:
     assert result.report == ""
 
 
-def test_what_was_checked_with_other_checks(world: World) -> None:
+def test_an_image_checked_with_other_checks(world: World) -> None:
     folder = world.checkout.project.root / "tests" / "image" / "os"
     folder.mkdir(parents=True)
     (folder / "test_os.py").write_text("def test_more(): ...\n", encoding="utf-8")
     assert "--allow unverified" in refused(world)[0]
 
 
-def test_what_is_simulated(world: World) -> None:
+def test_a_simulated_image(world: World) -> None:
     image, labels = world.store["cannery:full"]
     world.store["cannery:full-sim"] = (image, labels)
     message = refused(world, ["full"], "unverified", "differs", simulate=True)
@@ -138,7 +138,7 @@ def test_an_image_that_build_py_has_not_built(world: World) -> None:
     assert "has no content key" in message
 
 
-def test_everything_is_said_at_once(world: World) -> None:
+def test_all_problems_at_once(world: World) -> None:
     world.run(["full"], force=True, test=False)
     del world.store["cannery:bare"]
     git(world, "rm", "--quiet", "--cached", "images/full/Dockerfile")
@@ -203,7 +203,7 @@ def test_a_release_has_no_stand_in_below_it(world: World, origin: str, kind: str
     assert "was built with" not in "\n".join(refused(world, release=True))
 
 
-def test_an_image_that_does_not_say_what_it_is_on(world: World) -> None:
+def test_an_image_without_the_label_of_its_bases(world: World) -> None:
     image, labels = world.store["cannery:full"]
     own = {name: value for name, value in labels.items() if name != "io.cannery.bases"}
     world.store["cannery:full"] = (image, own)

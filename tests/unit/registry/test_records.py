@@ -29,7 +29,7 @@ def keep(folder: Path, *records: Record) -> None:
     write_files({path_of(folder, each): to_text(each) for each in records})
 
 
-def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     keep(tmp_path, RECORD)
     assert read_records(tmp_path) == (RECORD,)
     assert path_of(tmp_path, RECORD) == tmp_path / "full" / "full-0123456789ab.json"
@@ -129,7 +129,7 @@ def test_the_difference_between_two_lists() -> None:
     assert result.changed == {"torch": ("2.1.0", "2.3.1"), "git": ("1", "2")}
 
 
-def test_names_that_two_kinds_have_are_told_apart() -> None:
+def test_equal_names_of_two_kinds_get_the_kind_in_front() -> None:
     before = {"wheels": {"attr": "1"}, "debian": {"attr": "2.4"}}
     after = {"wheels": {"attr": "2"}, "debian": {"attr": "2.4"}}
     assert difference("", before, after).changed == {"wheels:attr": ("1", "2")}

@@ -137,7 +137,7 @@ def test_an_upload_location_on_another_host_gets_no_login(registry: Place, other
     assert not other.has_seen_the_password()
 
 
-def test_what_was_obtained_for_the_registry_is_kept_from_storage(
+def test_the_token_of_the_registry_is_not_sent_to_its_storage(
     registry: Place, other: Place
 ) -> None:
     def reply(_method: str, path: str, login: str) -> Reply:

@@ -28,7 +28,7 @@ CONFIG_BLOB = Descriptor(media_type=CONFIG, digest=sha("1"), size=2)
 LAYER = Descriptor(media_type=LAYERS["zstd"], digest=sha("2"), size=3)
 
 
-def test_what_a_manifest_needs() -> None:
+def test_references_of_a_manifest() -> None:
     manifest = image_manifest(CONFIG_BLOB, [LAYER], {"a": "1"})
     result = manifest_contents(manifest)
     assert result.blobs == (CONFIG_BLOB, LAYER)
@@ -44,7 +44,7 @@ def test_what_a_manifest_needs() -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b'{"layers": [{}]}', b'{"manifests": 3}'])
-def test_what_is_no_manifest(text: bytes) -> None:
+def test_invalid_manifests(text: bytes) -> None:
     with pytest.raises(ValueError, match="is not a manifest"):
         manifest_contents(Document(media_type="", content=text))
 
