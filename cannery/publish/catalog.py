@@ -18,7 +18,6 @@ from cannery.common.console import code, escaped
 from cannery.common.errors import MatrixError, Problem, Span, counted
 from cannery.common.model import Target
 from cannery.common.references import image_name
-from cannery.compat import Finding
 from cannery.compat.check_report import finding_document
 from cannery.compat.facts import Driver
 from cannery.deploy import formats
@@ -49,21 +48,17 @@ _EXAMPLE = "registry.example.com"
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A target with its newest release, the recorded results of its checks, and where to try it.
+    """A target with its newest release, the results of its checks, and where to try it.
 
-    ``reference`` is a name in a registry, for examples while the image is not published.
+    ``verdicts`` has at most one result for each kind of packages. ``reference`` is a name in a
+    registry, for examples while the image is not published.
     """
 
     target: Target
     record: Record | None
-    results: tuple[Result, ...]
+    verdicts: tuple[Result, ...]
     trial: Trial | None
     reference: str
-
-    @property
-    def verdicts(self) -> tuple[Result, ...]:
-        """The results that say most: at most one for each kind of packages."""
-        return verdicts(self.results)
 
 
 def gather(project: Project, key_of: KeyOf) -> tuple[Entry, ...]:
@@ -80,7 +75,7 @@ def gather(project: Project, key_of: KeyOf) -> tuple[Entry, ...]:
         Entry(
             target=target,
             record=latest(records, name),
-            results=results[name],
+            verdicts=verdicts(results[name]),
             trial=publishing.trials.get(name),
             reference=f"{repository}:{publishing.moving_tags(name, simulate=False)[0]}",
         )
@@ -197,6 +192,17 @@ def details(project: Project, entries: Iterable[Entry]) -> list[dict[str, Any]]:
         target, application = entry.target, entry.target.application
         plan, findings = plans[target.id], matrix.findings[target.id]
         image = entry.record.platforms.get(target.platform) if entry.record else None
+        try:
+            order = [*CannVersion.parse(target.cann.version).key]
+        except ValueError:
+            # A matrix without compat.yaml may have any name for its CANN.
+            order = []
+        drivers = (
+            {"minimum": row.minimum, "maximum": row.maximum, "disputed": bool(finding.against)}
+            for finding in findings
+            for row in finding.rows
+            if isinstance(row, Driver)
+        )
         sizes: Counter[str] = Counter()
         for layer in image.layers if image else ():
             sizes[layer.name] += layer.size
@@ -206,12 +212,12 @@ def details(project: Project, entries: Iterable[Entry]) -> list[dict[str, Any]]:
                 and {"name": application.component, "title": application.title},
                 "cann": {
                     "version": target.cann.version,
-                    "order": _order(target.cann.version),
+                    "order": order,
                     "interim": target.cann.interim,
                     "nearest_public": target.cann.nearest_public,
                 },
                 "verdicts": [result.fields for result in entry.verdicts],
-                "driver": _driver(findings),
+                "driver": next(drivers, None),
                 "findings": [finding_document(finding) for finding in findings],
                 "reference": entry.reference,
                 "commands": [*_commands(entry)],
@@ -232,23 +238,6 @@ def details(project: Project, entries: Iterable[Entry]) -> list[dict[str, Any]]:
             }
         )
     return documents
-
-
-def _order(version: str) -> list[int]:
-    try:
-        return [*CannVersion.parse(version).key]
-    except ValueError:
-        # A matrix without compat.yaml may have any name for its CANN.
-        return []
-
-
-def _driver(findings: Iterable[Finding]) -> dict[str, Any] | None:
-    for finding in findings:
-        for row in finding.rows:
-            if isinstance(row, Driver):
-                disputed = bool(finding.against)
-                return {"minimum": row.minimum, "maximum": row.maximum, "disputed": disputed}
-    return None
 
 
 def _commands(entry: Entry) -> Iterator[dict[str, Any]]:

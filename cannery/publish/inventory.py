@@ -194,10 +194,13 @@ def wheels(
     """
     locked = {wheel.name: wheel for wheel in lock.wheels}
     stand_ins = target.artifacts.keys() - target.real_artifacts.keys() if simulated else ()
-    vendors = {
-        name: Origin.SIMULATOR if component in stand_ins else Origin.VENDOR
-        for component, name in vendor_wheel_names(target).items()
-    }
+    vendors: dict[str, Origin] = {}
+    for component in target.vendor_wheels:
+        try:
+            name = parse_wheel_filename(target.artifacts[component].name)[0]
+        except InvalidWheelFilename:
+            name = canonicalize_name(component)
+        vendors[name] = Origin.SIMULATOR if component in stand_ins else Origin.VENDOR
     built = {wheel.package: wheel.requirement for wheel in target.built_wheels.values()}
     versions = plan_image(target, lock).installed
 
@@ -218,17 +221,6 @@ def wheels(
     packages = {with_source(package) for package in installed}
     packages |= {replace(package, source=Origin.CANN) for package in of_cann}
     return tuple(sorted(packages))
-
-
-def vendor_wheel_names(target: Target) -> dict[str, str]:
-    """Component to the normalized name of the distribution in its wheel from the vendor."""
-    names = {}
-    for component in target.vendor_wheels:
-        try:
-            names[component] = str(parse_wheel_filename(target.artifacts[component].name)[0])
-        except InvalidWheelFilename:
-            names[component] = canonicalize_name(component)
-    return names
 
 
 def vendor_packages(

@@ -5,23 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from cannery.common import console
 from cannery.common.errors import Problem, PublishError, UsageError
 from cannery.common.references import Reference
 from cannery.publish.policy import Publishing
+from cannery.registry import transfer
 from cannery.registry.client import Repository
+from cannery.registry.oci import Document
 from cannery.registry.records import Record
-from cannery.registry.transfer import (
-    TagMove,
-    TagMover,
-    add_state,
-    closure,
-    copy,
-    read_back,
-    read_tags,
-)
 
 _REFERRERS = ("", ".sig", ".att", ".sbom")
 """Ends of tags that begin with a digest: the OCI fallback for referrers, and cosign's."""
@@ -65,11 +57,11 @@ class Promotion:
             raise PublishError(Problem(what=what, fix=fix))
         tags = self._tags(record, digest)
         try:
-            moves, new = self._copy(digest, tags, {record.tag for record in records})
+            mover, after = self._copy(digest, tags, {record.tag for record in records})
         except BaseException as error:
-            add_state(error)
+            transfer.add_state(error)
             raise
-        TagMover(self.destination, new=new).move(moves)
+        mover.move(after)
         return digest, tags
 
     def _tags(self, record: Record | None, digest: str) -> tuple[str, ...]:
@@ -87,34 +79,24 @@ class Promotion:
 
     def _copy(
         self, digest: str, tags: Sequence[str], immutable: Collection[str]
-    ) -> tuple[list[TagMove], frozenset[str]]:
-        """Copy everything, and return the tags to move and the digests that are new."""
-        image = closure(self.source, digest)
+    ) -> tuple[transfer.TagMover, dict[str, Document]]:
+        """Copy everything, and return the tags to move to the documents that are new."""
+        image = transfer.closure(self.source, digest)
         subjects = [document.digest.replace(":", "-", 1) for document in image]
         possible = [subject + end for subject in subjects for end in _REFERRERS]
-        referrers = {
-            tag: closure(self.source, root.digest)
-            for tag, root in read_tags(self.source, possible).items()
-        }
-        before = read_tags(self.destination, [*referrers, *tags])
+        referrers = transfer.read_tags(self.source, possible)
+        before = transfer.read_tags(self.destination, [*referrers, *tags])
         for tag in tags:
             if tag in immutable and tag in before and before[tag].digest != digest:
                 what = f"{self.destination.at(tag)} names another image: {before[tag].digest}."
                 raise PublishError(Problem(what=what, fix="The tag is immutable: choose another."))
-        documents = [*image, *chain.from_iterable(referrers.values())]
-        new = {
-            document.digest
-            for document in documents
-            if not self.destination.has("manifests", document.digest)
-        }
-        copy(self.source, self.destination, documents)
-        console.say(f"reading {self.destination.at(digest)} back")
+        new: set[str] = set()
         read: set[str] = set()
-        for root in (image[-1], *(referrer[-1] for referrer in referrers.values())):
-            read_back(self.destination, root.digest, {}, read)
-        after = {tag: referrer[-1] for tag, referrer in referrers.items()}
-        after |= dict.fromkeys(tags, image[-1])
-        moves = [
-            TagMove(tag=tag, before=before.get(tag), after=root) for tag, root in after.items()
-        ]
-        return moves, frozenset(new)
+        for root in (image[-1], *referrers.values()):
+            documents = transfer.closure(self.source, root.digest)
+            new |= transfer.copy(self.source, self.destination, documents)
+        console.say(f"reading {self.destination.at(digest)} back")
+        for root in (image[-1], *referrers.values()):
+            transfer.read_back(self.destination, root.digest, {}, read)
+        after = {**referrers, **dict.fromkeys(tags, image[-1])}
+        return transfer.TagMover(self.destination, before, new), after

@@ -181,15 +181,10 @@ class Transaction(ABC):
             transfer.add_state(error)
             raise
         # Immutable tags first, so that every image that a moving tag names has an immutable one.
-        tags = [(image.image_push.immutable, image.root) for image in pushed]
-        tags += [(tag, image.root) for image in pushed for tag in image.image_push.moving]
-        moves = [
-            transfer.TagMove(tag=tag, before=before.get(tag), after=root)
-            for tag, root in tags
-            if tag
-        ]
+        after = {p.image_push.immutable: p.root for p in pushed if p.image_push.immutable}
+        after |= {tag: image.root for image in pushed for tag in image.image_push.moving}
         try:
-            transfer.TagMover(repository, new=frozenset(self._new)).move(moves)
+            transfer.TagMover(repository, before, self._new).move(after)
         except BaseException:
             # Records that another push has replaced since stay.
             written = [r for r in records if r.path.exists() and read_text(r.path) == r.text]
@@ -211,9 +206,7 @@ class Transaction(ABC):
         else:
             content = image_push.content()
             digest = content.root.digest
-            digests = [document.digest for document in content.documents]
-            self._new |= {d for d in digests if not self.repository.has("manifests", d)}
-            transfer.upload(self.repository, content)
+            self._new |= transfer.upload(self.repository, content)
         console.say(f"{image_push.name}: reading {digest} back")
         documents = transfer.read_back(self.repository, digest, diff_ids, self._read)
         taken = existing if existing and existing.config != image_push.config else None

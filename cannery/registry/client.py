@@ -108,7 +108,8 @@ class Repository:
 
     def has(self, kind: str, digest: str) -> bool:
         """True if the repository has one of its "manifests" or "blobs", and can read it."""
-        response = self._http.request("HEAD", self._path(kind, digest), headers=_ACCEPT)
+        headers = _ACCEPT if kind == "manifests" else {}
+        response = self._http.request("HEAD", self._path(kind, digest), headers=headers)
         # A registry whose disk was full when it stored this answers 500 until it stores it again.
         if response.status_code in (requests.codes.not_found, requests.codes.server_error):
             return False

@@ -9,13 +9,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from cannery.common.errors import FileError, Problem, file_error
 from cannery.common.files import read_text
 from cannery.common.outside import parse_json
 
 _SCHEMA = 1
+_REASONS = {"missing": "is missing", "unexpected_keyword_argument": "is unknown"}
+_STRICT = ConfigDict(extra="forbid", strict=True)
 
 Packages = Mapping[str, Mapping[str, str]]
 """Kind of package (wheels, debian, vendor) to name to version."""
@@ -29,6 +31,8 @@ class LayerRecord:
     ``base``.
     """
 
+    __pydantic_config__ = _STRICT
+
     digest: str
     diff_id: str
     size: int
@@ -38,6 +42,8 @@ class LayerRecord:
 @dataclass(frozen=True, kw_only=True)
 class PlatformImage:
     """The image for one platform; ``size`` is what a pull of all of it downloads, in bytes."""
+
+    __pydantic_config__ = _STRICT
 
     digest: str
     config: str
@@ -49,6 +55,8 @@ class PlatformImage:
 class Changes:
     """The differences of the packages from those of the earlier image with the tag ``since``."""
 
+    __pydantic_config__ = _STRICT
+
     since: str = ""
     added: Mapping[str, str] = field(default_factory=dict)
     removed: Mapping[str, str] = field(default_factory=dict)
@@ -58,6 +66,8 @@ class Changes:
 @dataclass(frozen=True, kw_only=True)
 class Tested:
     """The result of the checks on one kind of device, and the hardware of that run."""
+
+    __pydantic_config__ = _STRICT
 
     device: str
     hardware: str
@@ -74,6 +84,8 @@ class Record:
     ``digest`` is that of the index to pull, ``tag`` its immutable tag and ``tags`` the moving ones.
     ``pushed`` is a time as in ``2026-11-21T12:00:00Z``; ``commit`` is empty without a git commit.
     """
+
+    __pydantic_config__ = _STRICT
 
     target: str
     tag: str
@@ -107,6 +119,9 @@ class Record:
     def digests(self) -> frozenset[str]:
         """Every manifest that has to stay in the registry."""
         return frozenset({self.digest, *(image.digest for image in self.platforms.values())})
+
+
+_READER = TypeAdapter(Record)
 
 
 def to_text(record: Record) -> str:
@@ -181,28 +196,24 @@ def read_record(path: Path) -> Record:
     """The record in the file ``path``, which must have a name that ``record_file`` gives it."""
     wrong = ""
     try:
-        record = _parsed(read_text(path))
-        if path not in _paths(path.parent.parent, record):
+        loaded = parse_json(read_text(path))
+        if isinstance(loaded, dict) and loaded.pop("schema", None) == _SCHEMA:
+            record = _READER.validate_json(json.dumps(loaded))
+            if path in _paths(path.parent.parent, record):
+                return record
             wrong = f"it is the record of {record.target}, tag {record.tag}, which has another name"
+        else:
+            wrong = f"this version of cannery reads schema {_SCHEMA} only"
     except FileNotFoundError as error:
         raise file_error("read", path, error) from error
     except ValidationError as error:
-        first = error.errors()[0]
-        wrong = f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg'].lower()}"
+        first = error.errors(include_url=False)[0]
+        reason = _REASONS.get(first["type"]) or f"is wrong: {first['msg']}"
+        wrong = f"the field {'.'.join(map(str, first['loc']))!r} {reason}"
     except ValueError as error:
-        wrong = str(error)
-    if wrong:
-        fix = "Restore it from git: a record is never edited."
-        raise FileError(Problem(what=f"{path} is not a valid record of a push: {wrong}.", fix=fix))
-    return record
-
-
-def _parsed(text: str) -> Record:
-    loaded = parse_json(text)
-    if isinstance(loaded, dict) and loaded.pop("schema", None) != _SCHEMA:
-        raise ValueError(f"this version of cannery reads schema {_SCHEMA} only")
-    # Only from JSON do strict types take lists as tuples.
-    return TypeAdapter(Record).validate_json(json.dumps(loaded), strict=True, extra="forbid")
+        wrong = f"it is not JSON: {error}"
+    fix = "Restore it from git: a record is never edited."
+    raise FileError(Problem(what=f"{path} is not a valid record of a push: {wrong}.", fix=fix))
 
 
 def difference(since: str, before: Packages, after: Packages) -> Changes:

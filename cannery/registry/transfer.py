@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import signal
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -56,11 +56,12 @@ def in_memory(*blobs: Document) -> BlobContents:
     return {blob.descriptor(): partial(io.BytesIO, blob.content) for blob in blobs}
 
 
-def upload(repository: Repository, image: OciContent, *, mount: str = "") -> None:
-    """Upload ``image`` into ``repository``, except for blobs that it has already.
+def upload(repository: Repository, image: OciContent, *, mount: str = "") -> set[str]:
+    """Upload ``image`` into ``repository``; the digests of the manifests that it did not have.
 
     ``mount`` names another repository of the registry that has the blobs.
     """
+    new = {d.digest for d in image.documents if not repository.has("manifests", d.digest)}
 
     def fill() -> None:
         missing = [blob for blob in image.blobs if not repository.has("blobs", blob.digest)]
@@ -87,10 +88,11 @@ def upload(repository: Repository, image: OciContent, *, mount: str = "") -> Non
             # Two runs that upload a blob at once may each see it before the registry keeps it.
             fill()
             repository.put_manifest(document.digest, document)
+    return new
 
 
-def copy(source: Repository, destination: Repository, documents: Sequence[Document]) -> None:
-    """Copy ``documents`` of ``source``, and their blobs, into ``destination``."""
+def copy(source: Repository, destination: Repository, documents: Sequence[Document]) -> set[str]:
+    """Copy ``documents`` of ``source``, and their blobs, into ``destination``, as ``upload``."""
     with tempfile.TemporaryDirectory(prefix="cannery-copy-") as folder:
         path = Path(folder) / "blob"
 
@@ -104,7 +106,8 @@ def copy(source: Repository, destination: Repository, documents: Sequence[Docume
 
         blobs = {blob: partial(download, blob) for blob in _blobs_of(documents).values()}
         content = OciContent(name=str(source), blobs=blobs, documents=tuple(documents))
-        upload(destination, content, mount=source.name if source.host == destination.host else "")
+        mount = source.name if source.host == destination.host else ""
+        return upload(destination, content, mount=mount)
 
 
 def closure(repository: Repository, digest: str) -> list[Document]:
@@ -166,15 +169,6 @@ UNMOVED = "This run moved no tag."
 """The last line of a failure before any tag was moved."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TagMove:
-    """A tag to point at ``after``; ``before`` is what it named at first, None for a new tag."""
-
-    tag: str
-    before: Document | None
-    after: Document
-
-
 def read_tags(repository: Repository, tags: Iterable[str]) -> dict[str, Document]:
     """The manifest that each existing one of ``tags`` names now, so that it can be put back."""
     documents = {tag: repository.manifest(tag) for tag in dict.fromkeys(tags)}
@@ -196,55 +190,56 @@ def _uninterrupted() -> Iterator[None]:
 
 @dataclass
 class TagMover:
-    """Moves the tags of one repository.
+    """Moves tags of one repository, which named ``before`` at first.
 
     ``new`` are the digests that this run has uploaded. If a registry cannot delete a single tag,
     only these may be deleted, which removes all of their tags.
     """
 
     repository: Repository
-    new: frozenset[str] = frozenset()
-    _tried: list[TagMove] = field(default_factory=list)
+    before: Mapping[str, Document]
+    new: Collection[str]
+    _tried: dict[str, Document] = field(default_factory=dict)
     _stored: dict[str, str] = field(default_factory=dict)
     """Tag to the digest that the registry has stored under it."""
 
-    def move(self, moves: Sequence[TagMove]) -> None:
-        """Do all of ``moves``, in their order, or none.
+    def move(self, after: Mapping[str, Document]) -> None:
+        """Let every tag name its document in ``after``, in their order, or none.
 
         The last problem of an error says what state the tags are in; for an error that is not ours,
         as KeyboardInterrupt, that state is printed.
         """
         try:
-            for move in moves:
-                if move.before is None or move.before.digest != move.after.digest:
-                    self._move(move)
-            for move in moves:
-                self._check(move)
+            for tag, document in after.items():
+                if tag not in self.before or self.before[tag].digest != document.digest:
+                    self._move(tag, document)
+            for tag, document in after.items():
+                self._check(tag, document.digest)
         except BaseException as error:
             with _uninterrupted():
                 state = self._put_back()
             add_state(error, state)
             raise
 
-    def _move(self, move: TagMove) -> None:
-        tag, now = self.repository.at(move.tag), self.repository.resolve(move.tag)
-        if now == move.after.digest:
+    def _move(self, tag: str, after: Document) -> None:
+        name, now = self.repository.at(tag), self.repository.resolve(tag)
+        if now == after.digest:
             return
-        before = move.before.digest if move.before else ""
+        before = self.before[tag].digest if tag in self.before else ""
         if now != before:
-            what = f"{tag} named {before or 'nothing'} at first and names {now or 'nothing'} now: "
+            what = f"{name} named {before or 'nothing'} at first and names {now or 'nothing'} now: "
             raise PublishError(Problem(what=f"{what}somebody else has moved it.", fix=_ASK))
-        self._tried.append(move)
-        stored = self._stored[move.tag] = self.repository.put_manifest(move.tag, move.after)
-        if stored != move.after.digest:
-            raise RegistryError(_changed(tag, move.after, stored))
-        console.say(f"{tag} names {move.after.digest}")
+        self._tried[tag] = after
+        stored = self._stored[tag] = self.repository.put_manifest(tag, after)
+        if stored != after.digest:
+            raise RegistryError(_changed(name, after, stored))
+        console.say(f"{name} names {after.digest}")
 
-    def _check(self, move: TagMove) -> None:
-        tag, now = self.repository.at(move.tag), self.repository.resolve(move.tag)
-        if now != move.after.digest:
-            what = f"{tag} was set to {move.after.digest} but names {now or 'nothing'}: somebody "
-            what += "else has moved it, or the registry keeps tags fixed."
+    def _check(self, tag: str, digest: str) -> None:
+        name, now = self.repository.at(tag), self.repository.resolve(tag)
+        if now != digest:
+            what = f"{name} was set to {digest} but names {now or 'nothing'}: somebody else has "
+            what += "moved it, or the registry keeps tags fixed."
             raise PublishError(Problem(what=what, fix=_ASK))
 
     def _put_back(self) -> str:
@@ -252,43 +247,42 @@ class TagMover:
         left: list[str] = []
         gone: RegistryError | None = None
         # New tags come last, because deleting one may delete its digest with other tags of it.
-        for move in sorted(self._tried, key=lambda move: move.before is None):
-            tag, after = self.repository.at(move.tag), move.after.digest
+        for tag in sorted(self._tried, key=lambda tag: tag not in self.before):
+            name, after = self.repository.at(tag), self._tried[tag].digest
             try:
                 if gone:
                     # Nobody can interrupt this, so it does not wait for the registry again.
                     raise gone
-                left += self._put_one_back(move)
+                left += self._put_one_back(tag)
             except RegistryError as error:
                 gone = None if error.status else error
-                doubt = f"{tag} is new and may name {after}"
-                if move.before:
-                    mend = f"promote {self.repository.at(move.before.digest)} {tag}"
-                    doubt = f"{tag} named {move.before.digest} and may name {after} now; "
+                doubt = f"{name} is new and may name {after}"
+                if before := self.before.get(tag):
+                    mend = f"promote {self.repository.at(before.digest)} {name}"
+                    doubt = f"{name} named {before.digest} and may name {after} now; "
                     doubt += f"to put it back: python build.py {mend} --allow unrecorded"
                 left.append(f"{doubt} ({str(error).splitlines()[0]})")
         if left:
             return "Some tags could not be put back:\n  " + "\n  ".join(left)
         if not self._tried:
             return UNMOVED
-        names = ", ".join(self.repository.at(move.tag) for move in self._tried)
-        return f"Every moved tag was put back: {names}."
+        return f"Every moved tag was put back: {', '.join(map(self.repository.at, self._tried))}."
 
-    def _put_one_back(self, move: TagMove) -> list[str]:
-        """Undo ``move``; the problems that are left."""
-        tag, now = self.repository.at(move.tag), self.repository.resolve(move.tag)
-        if now not in (move.after.digest, self._stored.get(move.tag)):
+    def _put_one_back(self, tag: str) -> list[str]:
+        """Undo the move of ``tag``; the problems that are left."""
+        name, now = self.repository.at(tag), self.repository.resolve(tag)
+        after = self._tried[tag].digest
+        if now not in (after, self._stored.get(tag)):
             return []
-        if move.before:
-            stored = self.repository.put_manifest(move.tag, move.before)
-            changed = _changed(tag, move.before, stored)
-            return [] if stored == move.before.digest else [str(changed)]
-        if self.repository.delete(move.tag):
+        if before := self.before.get(tag):
+            stored = self.repository.put_manifest(tag, before)
+            return [] if stored == before.digest else [str(_changed(name, before, stored))]
+        if self.repository.delete(tag):
             return []
         # Nobody else has the bytes that were changed on their way from here.
-        if (now in self.new or now != move.after.digest) and self.repository.delete(now):
+        if (now in self.new or now != after) and self.repository.delete(now):
             return []
-        state = f"{tag} is new and names {now}: this registry does not delete tags."
+        state = f"{name} is new and names {now}: this registry does not delete tags."
         return [f"{state} The image is complete and tested; the next push uses it as it is."]
 
 

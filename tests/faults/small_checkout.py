@@ -77,7 +77,7 @@ FROM ${BASE_IMAGE} AS image
 {% for layer in layers -%}
 COPY --link --from=build /layers/{{ layer.name }}/ /
 {% endfor %}
-LABEL {% for name, value in labels.items() %}{{ name }}="{{ value }}" {% endfor %}
+LABEL {% for name, value in plan.labels.items() %}{{ name }}="{{ value }}" {% endfor %}
 
 FROM image AS result
 """

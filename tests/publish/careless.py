@@ -40,9 +40,9 @@ def url_of(host: str, canary: Canary, path: str = "simple") -> str:
 def _says(url: str) -> str:
     """The output of a step that installs packages, and fails, on an index ``url``."""
     step = "[full wheels 1/1] RUN uv"
-    told = log("x", f"Looking in indexes: {url}\nerror: Failed to fetch {url}/torch\n")
+    line = log("x", f"Looking in indexes: {url}\nerror: Failed to fetch {url}/torch\n")
     error = f'process "uv --index {url}" failed: {ERROR}'
-    ended = [started(step, "x"), told, vertex(step, "x", error=error)]
+    ended = [started(step, "x"), line, vertex(step, "x", error=error)]
     return compact(ended) + f"ERROR: failed to solve: {error}\n"
 
 

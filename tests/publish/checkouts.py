@@ -125,13 +125,13 @@ class Place:
 def built_place(world: World, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> Place:
     """The checkout of ``world``, committed, with everything built."""
     world.run()
-    found = Place(world, repository)
+    result = Place(world, repository)
     root = world.checkout.project.root
     (root / ".gitignore").write_text("/.cannery/\n", encoding="utf-8")
     subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
-    found.commit()
-    _stand_in(found, monkeypatch)
-    return found
+    result.commit()
+    _stand_in(result, monkeypatch)
+    return result
 
 
 def empty_runner(place: Place, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
@@ -145,16 +145,16 @@ def empty_runner(place: Place, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     world = World(checkout=checkout, artifacts=artifacts)
     stand_in(world, monkeypatch)
     monkeypatch.setattr(assembly, "now", lambda: "2026-12-01T12:00:00Z")
-    found = Place(world, place.repository)
-    _stand_in(found, monkeypatch)
-    return found
+    result = Place(world, place.repository)
+    _stand_in(result, monkeypatch)
+    return result
 
 
-def _stand_in(found: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "image_details", found.details)
-    monkeypatch.setattr(engine, "saved", found.archive)
-    monkeypatch.setattr(engine, "pull_digest", found.pull)
+def _stand_in(result: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "image_details", result.details)
+    monkeypatch.setattr(engine, "saved", result.archive)
+    monkeypatch.setattr(engine, "pull_digest", result.pull)
     monkeypatch.setattr(engine, "image_id", lambda _: "")
-    monkeypatch.setattr(engine, "remove_name", found.gone.append)
-    monkeypatch.setattr(oci_image, "image_inventory", found.inventory)
+    monkeypatch.setattr(engine, "remove_name", result.gone.append)
+    monkeypatch.setattr(oci_image, "image_inventory", result.inventory)
     monkeypatch.setattr(oci_image, "builder", lambda **_: Builder())

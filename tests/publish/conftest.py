@@ -45,16 +45,16 @@ def login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Login:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    with registry(tmp_path / "registry", login=True) as found:
-        yield found
+    with registry(tmp_path / "registry", login=True) as result:
+        yield result
 
 
 @pytest.fixture
 def line(server: Server, authority: Authority, login: Login, tmp_path: Path) -> Iterator[Between]:
     """The line to the registry, on which faults can be put; docker has a login for it."""
-    with between(server, authority, tmp_path / "between") as found:
-        login(found.host)
-        yield found
+    with between(server, authority, tmp_path / "between") as result:
+        login(result.host)
+        yield result
 
 
 @pytest.fixture
@@ -65,10 +65,10 @@ def repository(line: Between, authority: Authority) -> Repository:
 @pytest.fixture
 def push(repository: Repository, tmp_path: Path) -> Push:
     """A push into a repository that has an older image."""
-    found = Push(repository, tmp_path / "releases")
-    found(image_push(tmp_path, version="1"))
-    found.log.clear()
-    return found
+    result = Push(repository, tmp_path / "releases")
+    result(image_push(tmp_path, version="1"))
+    result.log.clear()
+    return result
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ class Site:
 
     def places(self) -> dict[str, list[Content]]:
         root = self.world.checkout.project.root
-        said = self.console.getvalue().encode()
+        message = self.console.getvalue().encode()
         asked = self.docker.asked
         stored = self.server.folder / "data"
         return {
@@ -82,7 +82,7 @@ class Site:
             "command lines of processes": [self.commands],
             "build logs": [root / ".cannery" / "logs"],
             "reports and other files of .cannery": [root / ".cannery"],
-            "console": [said],
+            "console": [message],
             "records of pushes": [root / "releases"],
             "results in verified": [root / "verified"],
             "catalogue": [root / "README.md"],
@@ -161,12 +161,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         line = stack.enter_context(between(server, authority, folder / "between"))
         _login(folder, line.host, secrets)
         repository = Repository(line.host, "ascend", ca=authority.file, retries=HURRIED)
-        said = io.StringIO()
+        message = io.StringIO()
         docker = FakeBake(folder / "bin")
         world = make_world(folder, patch)
         place = built_place(world, repository, patch)
         _prepared(world, secrets)
-        with redirect_stderr(said), redirect_stdout(said), watching() as watched:
+        with redirect_stderr(message), redirect_stdout(message), watching() as watched:
             build(world, docker, secrets, patch, folder)
             place.commit()
             place.push(allow=("unverified",), signing_key=pair.private)
@@ -183,7 +183,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             place=place,
             server=server,
             docker=docker,
-            console=said,
+            console=message,
             commands=watched.content,
         )
 

@@ -69,14 +69,14 @@ class Site:
 
     @property
     def record(self) -> Record:
-        [found] = read_records(self.root / "releases")
-        return found
+        [result] = read_records(self.root / "releases")
+        return result
 
 
 def _copy(root: Path) -> None:
     argv = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    said = subprocess.run(argv, cwd=ROOT, check=True, capture_output=True).stdout.decode()
-    for name in said.split("\0"):
+    message = subprocess.run(argv, cwd=ROOT, check=True, capture_output=True).stdout.decode()
+    for name in message.split("\0"):
         if (ROOT / name).is_file():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, root / name)
@@ -101,7 +101,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> Iter
         (folder / "docker" / "config.json").write_text(text, encoding="utf-8")
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("DOCKER_CONFIG", str(folder / "docker"))
-            found = Site(
+            result = Site(
                 root=folder / "checkout",
                 ca=authority.file,
                 login=folder / "docker",
@@ -109,12 +109,12 @@ def site(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> Iter
                 second=second,
             )
             # The link is no folder, which the project's own .gitignore speaks of.
-            (found.root / ".git").mkdir()
-            found.git("init", "--quiet")
-            (found.root / ".git" / "info" / "exclude").write_text(".cannery\n", encoding="utf-8")
-            found.git("add", "--all")
-            found.git("commit", "--quiet", "--message", "all")
-            yield found
+            (result.root / ".git").mkdir()
+            result.git("init", "--quiet")
+            (result.root / ".git" / "info" / "exclude").write_text(".cannery\n", encoding="utf-8")
+            result.git("add", "--all")
+            result.git("commit", "--quiet", "--message", "all")
+            yield result
 
 
 def _repository(site: Site, server: Server, name: str = "ascend") -> Repository:
@@ -125,11 +125,11 @@ def _repository(site: Site, server: Server, name: str = "ascend") -> Repository:
 def pushed(site: Site) -> str:
     """What push prints: what to pull."""
     words = ["push", "--target", MAIN, "--simulate", "--allow", "simulated"]
-    said = site.run(*words, "--registry", site.first.host, "--ca", str(site.ca))
-    return said.strip()
+    message = site.run(*words, "--registry", site.first.host, "--ca", str(site.ca))
+    return message.strip()
 
 
-def test_the_tags_name_what_was_pushed(site: Site, pushed: str) -> None:
+def test_the_tags_name_the_pushed_image(site: Site, pushed: str) -> None:
     repository = _repository(site, site.first)
     digest = pushed.rpartition("@")[2]
     record = site.record
@@ -137,7 +137,7 @@ def test_the_tags_name_what_was_pushed(site: Site, pushed: str) -> None:
     assert record.digest == digest
 
 
-def test_the_record_tells_what_it_is(site: Site, pushed: str) -> None:
+def test_the_record_describes_the_image(site: Site, pushed: str) -> None:
     record = site.record
     assert record.tag == f"{MAIN}-{record.key[7:19]}-sim"
     assert (record.simulated, record.signed, record.tags) == (True, False, (f"{MAIN}-sim",))
@@ -179,15 +179,15 @@ def test_it_is_pulled_and_checked_by_an_engine_that_has_nothing(
 
 def test_it_is_promoted_with_the_same_digest(site: Site, pushed: str) -> None:
     place = f"{site.second.host}/team/ascend"
-    said = site.run("promote", pushed, place, "--ca", str(site.ca))
+    message = site.run("promote", pushed, place, "--ca", str(site.ca))
     digest = pushed.rpartition("@")[2]
-    assert said.strip() == f"{place}@{digest}"
+    assert message.strip() == f"{place}@{digest}"
     there = _repository(site, site.second, "team/ascend")
     assert tags_of(there) == tags_of(_repository(site, site.first))
     assert there.resolve(f"{MAIN}-sim") == digest
 
 
 def test_diff_compares_its_record_with_the_local_image(site: Site, pushed: str) -> None:
-    found = json.loads(site.run("diff", pushed, f"{MAIN}-sim", "--format", "json"))
-    assert [found[side]["kind"] for side in ("before", "after")] == ["record", "image"]
-    assert {layer["state"] for layer in found["layers"]} == {"equal"}
+    result = json.loads(site.run("diff", pushed, f"{MAIN}-sim", "--format", "json"))
+    assert [result[side]["kind"] for side in ("before", "after")] == ["record", "image"]
+    assert {layer["state"] for layer in result["layers"]} == {"equal"}

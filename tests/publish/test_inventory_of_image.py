@@ -43,24 +43,24 @@ def inventory(image: str, target: Target) -> Inventory:
     return image_inventory(image, target.platform, target)
 
 
-def said(image: str, *command: str) -> str:
+def message(image: str, *command: str) -> str:
     argv = ["docker", "run", "--rm", "--platform", "linux/arm64", image, *command]
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
 
 
 def test_the_wheels_are_those_that_pip_finds(image: str, inventory: Inventory) -> None:
-    listed = json.loads(said(image, "python3", "-m", "pip", "list", "--format", "json"))
-    found = {each.name: each.version for each in inventory.wheels}
-    assert {each["name"].lower().replace("_", "-"): each["version"] for each in listed} == found
-    assert len(found) > 40
+    listed = json.loads(message(image, "python3", "-m", "pip", "list", "--format", "json"))
+    result = {each.name: each.version for each in inventory.wheels}
+    assert {each["name"].lower().replace("_", "-"): each["version"] for each in listed} == result
+    assert len(result) > 40
 
 
 def test_the_packages_are_those_that_dpkg_has(image: str, inventory: Inventory) -> None:
     form = "${Package} ${Version} ${Architecture}\\n"
-    lines = said(image, "dpkg-query", "--show", "--showformat", form).splitlines()
-    found = [f"{each.name} {each.version} {each.architecture}" for each in inventory.debian]
-    assert sorted(lines) == sorted(found)
-    assert len(found) > 100
+    lines = message(image, "dpkg-query", "--show", "--showformat", form).splitlines()
+    result = [f"{each.name} {each.version} {each.architecture}" for each in inventory.debian]
+    assert sorted(lines) == sorted(result)
+    assert len(result) > 100
 
 
 def test_every_package_has_its_file_or_comes_with_the_base(
@@ -74,7 +74,7 @@ def test_every_package_has_its_file_or_comes_with_the_base(
     assert of_base | downloaded == {each.name for each in inventory.debian}
     assert not of_base & downloaded
     assert "libc6" in of_base and "g++" in downloaded
-    listed = said(image, "cat", "/usr/local/share/cannery/debs/os.txt").splitlines()
+    listed = message(image, "cat", "/usr/local/share/cannery/debs/os.txt").splitlines()
     assert len(listed) == len(downloaded)
 
 

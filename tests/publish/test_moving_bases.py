@@ -64,7 +64,9 @@ def test_only_the_platform_of_a_use_matters(server: Server, project: Project) ->
     assert third["BUILD_IMAGE"] != second["BUILD_IMAGE"]
 
 
-def test_what_a_build_used_is_known_without_its_registry(server: Server, project: Project) -> None:
+def test_the_base_of_the_last_build_is_known_without_its_registry(
+    server: Server, project: Project
+) -> None:
     digest = publish(server)
     first = identities(project)
     server.stop()

@@ -55,32 +55,32 @@ def promotion(
 def test_the_copy_is_the_same_to_the_digest(
     repository: Repository, other: Repository, pushed: tuple[Push, Record]
 ) -> None:
-    told = pushed[1]
-    digest, named = promotion(repository, other, "latest").run([told])
-    assert (digest, named) == (told.digest, ("full-1", "full", "latest"))
-    assert tags_of(other) == dict.fromkeys(named, told.digest)
+    release = pushed[1]
+    digest, named = promotion(repository, other, "latest").run([release])
+    assert (digest, named) == (release.digest, ("full-1", "full", "latest"))
+    assert tags_of(other) == dict.fromkeys(named, release.digest)
     assert closure(other, digest) == closure(repository, digest)
 
 
 def test_an_alias_that_another_target_has_now_stays(
     repository: Repository, other: Repository, pushed: tuple[Push, Record], tmp_path: Path
 ) -> None:
-    told = pushed[1]
+    release = pushed[1]
     [newer] = Push(other, tmp_path / "theirs")(image_push(tmp_path, "bare", "2"))
     assert tags_of(other)["latest"] == newer.root.digest
     given = replace(POLICY, aliases={"latest": "bare"})
     of_full = replace(promotion(repository, other, "full"), publishing=given)
-    assert of_full.run([told]) == (told.digest, ("full-1", "full"))
+    assert of_full.run([release]) == (release.digest, ("full-1", "full"))
     assert tags_of(other)["latest"] == newer.root.digest
-    assert tags_of(other)["full"] == told.digest
+    assert tags_of(other)["full"] == release.digest
 
 
 def test_by_digest_under_another_tag(
     repository: Repository, other: Repository, pushed: tuple[Push, Record]
 ) -> None:
-    told = pushed[1]
-    promotion(repository, other, told.digest, "stable").run([told])
-    assert tags_of(other) == {"stable": told.digest}
+    release = pushed[1]
+    promotion(repository, other, release.digest, "stable").run([release])
+    assert tags_of(other) == {"stable": release.digest}
 
 
 def test_within_a_registry_nothing_is_sent_again(
@@ -96,7 +96,7 @@ def test_within_a_registry_nothing_is_sent_again(
     assert near.resolve("full-1") == pushed[1].digest
 
 
-def test_what_no_record_names_is_refused_unless_that_is_said(
+def test_an_unrecorded_image_needs_the_option(
     repository: Repository, other: Repository, pushed: tuple[Push, Record]
 ) -> None:
     with pytest.raises(PublishError, match=r"no record in releases/ names .*--allow unrecorded"):
@@ -106,23 +106,23 @@ def test_what_no_record_names_is_refused_unless_that_is_said(
     assert [*tags_of(other)] == ["full"]
 
 
-def test_signatures_come_along(
+def test_signatures_are_copied_with_equal_digests(
     repository: Repository, other: Repository, pushed: tuple[Push, Record]
 ) -> None:
-    told = pushed[1]
+    release = pushed[1]
     # Not an index: buildx imagetools would make one of it.
-    config = manifest_contents(closure(repository, told.digest)[0]).blobs[0]
+    config = manifest_contents(closure(repository, release.digest)[0]).blobs[0]
     signature = image_manifest(config, [], {"is": "a signature"})
-    name = told.digest.replace(":", "-") + ".sig"
+    name = release.digest.replace(":", "-") + ".sig"
     repository.put_manifest(signature.digest, signature)
     repository.put_manifest(name, signature)
     repository.put_manifest("sha256-" + "0" * 64 + ".sig", signature)
-    promotion(repository, other, "full").run([told])
+    promotion(repository, other, "full").run([release])
     assert tags_of(other)[name] == signature.digest
     assert len(tags_of(other)) == 4
 
 
-def test_what_is_not_there(repository: Repository, other: Repository) -> None:
+def test_a_missing_image(repository: Repository, other: Repository) -> None:
     with pytest.raises(PublishError, match="does not exist"):
         promotion(repository, other, "nothing").run([])
 
@@ -137,14 +137,14 @@ def test_a_tag_must_be_known(
 def test_an_immutable_tag_there_stays(
     repository: Repository, other: Repository, pushed: tuple[Push, Record], tmp_path: Path
 ) -> None:
-    told = pushed[1]
+    release = pushed[1]
     Push(other, tmp_path / "theirs")(image_push(tmp_path, version="x", immutable="full-1"))
     before = tags_of(other)
     with pytest.raises(PublishError, match="full-1 names another image") as caught:
-        promotion(repository, other, "full").run([told])
+        promotion(repository, other, "full").run([release])
     assert "This run moved no tag." in str(caught.value.problems[-1])
     with pytest.raises(PublishError, match="full-1 names another image"):
-        promotion(repository, other, "full", "full-1").run([told])
+        promotion(repository, other, "full", "full-1").run([release])
     assert tags_of(other) == before
 
 

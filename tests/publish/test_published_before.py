@@ -74,9 +74,9 @@ def test_a_release_from_an_empty_runner(
     assert again.tags() == before | dict.fromkeys((new.stem, "full", "latest"), changed)
     assert json.loads(new.read_bytes())["digest"] == changed
     assert [name for name, _ in again.tried] == BOTH
-    said = capsys.readouterr().err
-    assert f"has the same content key and stays as it is: {bare}" in said
-    assert "bare: its record names it" in said
+    message = capsys.readouterr().err
+    assert f"has the same content key and stays as it is: {bare}" in message
+    assert "bare: its record names it" in message
 
 
 def test_moving_tags_come_back_to_the_image_that_was_taken(
@@ -120,9 +120,9 @@ def test_results_hold_for_an_image_with_other_labels_only(
     again.world.run(["full"])
     assert again.push() == [full]
     assert [each.passed for each in record_of(again, "full").verified] == [1]
-    said = capsys.readouterr().err
-    assert "stays as it is" in said
-    assert "full: it has the same files and settings as the image here" in said
+    message = capsys.readouterr().err
+    assert "stays as it is" in message
+    assert "full: it has the same files and settings as the image here" in message
 
 
 def test_an_image_that_was_taken_needs_the_signature_of_the_key(
@@ -223,7 +223,7 @@ CHANGES: dict[Callable[[Place], None], str] = {
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: str(change.__name__))
-def test_an_image_that_is_not_what_it_should_be_is_refused(
+def test_a_changed_image_is_refused(
     change: Callable[[Place], None], first: Place, runner: EmptyRunner
 ) -> None:
     first.push()

@@ -76,7 +76,7 @@ RECOVERS = {
 
 
 @pytest.mark.parametrize("fault", RECOVERS.values(), ids=RECOVERS)
-def test_a_fault_that_passes_is_waited_for(
+def test_requests_are_repeated_after_a_short_fault(
     push: Push, before: dict[str, str], line: Between, tmp_path: Path, fault: Fault
 ) -> None:
     line.faults.append(fault)
@@ -136,7 +136,7 @@ def test_somebody_else_moves_a_tag_meanwhile(
 
 @pytest.mark.parametrize("stage", ["test full", "sign full", "records"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), VerificationError("it does not import")])
-def test_what_fails_on_this_side(
+def test_local_failures_leave_every_tag(
     push: Push, before: dict[str, str], tmp_path: Path, stage: str, error: BaseException
 ) -> None:
     push.fails_at, push.error = stage, error
@@ -209,8 +209,8 @@ def test_wrong_credentials(
     login("elsewhere.example.com" if not user else line.host, user, "wrong")
     stranger = Repository(line.host, "ascend", ca=push.repository.ca, retries=HURRIED)
     line.seen.clear()
-    said = "rejects the login" if user else "docker has stored none for it"
-    with pytest.raises(RegistryError, match=said) as caught:
+    message = "rejects the login" if user else "docker has stored none for it"
+    with pytest.raises(RegistryError, match=message) as caught:
         Push(stranger, push.releases)(image_push(tmp_path, version="2"))
     assert f"docker login {line.host}" in str(caught.value)
     assert "wrong" not in str(caught.value)
@@ -326,7 +326,7 @@ def test_the_record_of_another_push_stays(
     assert (push.releases / "full" / "full-2.json").read_text() == "another push"
 
 
-def test_a_failed_push_leaves_the_record_that_another_has_put_in_place_of_its_own(
+def test_a_failed_push_leaves_the_record_of_another_push(
     push: Push, before: dict[str, str], tmp_path: Path, line: Between
 ) -> None:
     path = push.releases / "full" / "full-2.json"

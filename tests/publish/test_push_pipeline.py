@@ -35,22 +35,22 @@ def place(tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatc
 def test_images_statements_tags_and_records(place: Place) -> None:
     full, bare = place.push(BOTH)
     records = {each.target: each for each in read_records(place.releases)}
-    told = records["full"]
-    key = told.key.removeprefix("sha256:")[:12]
-    assert (told.tag, told.tags, told.digest) == (f"full-{key}", ("full", "latest"), full)
+    release = records["full"]
+    key = release.key.removeprefix("sha256:")[:12]
+    assert (release.tag, release.tags, release.digest) == (f"full-{key}", ("full", "latest"), full)
     assert place.tags() == {
         **dict.fromkeys((f"full-{key}", "full", "latest"), full),
         **dict.fromkeys((records["bare"].tag, "bare"), bare),
     }
     assert place.tried == [("full", "sha256:pulled"), ("bare", "sha256:pulled")]
     assert place.gone == [f"{place.repository}@{full}", f"{place.repository}@{bare}"]
-    [image] = told.platforms.values()
+    [image] = release.platforms.values()
     assert place.repository.resolve(image.digest) == image.digest
     assert len(image.layers) == 1 + COPIED
     assert image.layers[0].name == "base"
-    assert [each.passed for each in told.verified] == [1]
-    assert told.packages["wheels"] == {"torch": "2.3.1"}
-    assert told.changes.since == ""
+    assert [each.passed for each in release.verified] == [1]
+    assert release.packages["wheels"] == {"torch": "2.3.1"}
+    assert release.changes.since == ""
 
 
 def test_the_statements_are_in_the_index(place: Place) -> None:
@@ -62,13 +62,13 @@ def test_the_statements_are_in_the_index(place: Place) -> None:
     assert statements.annotations["vnd.docker.reference.digest"] == image.digest
     document = place.repository.manifest(statements.digest)
     assert document
-    [told] = read_records(place.releases)
+    [release] = read_records(place.releases)
     stored = {blob.digest for blob in manifest_contents(document).blobs}
-    assert {*told.attestations} == {"sbom", "provenance"}
-    assert {*told.attestations.values()} < stored
+    assert {*release.attestations} == {"sbom", "provenance"}
+    assert {*release.attestations.values()} < stored
 
 
-def test_what_is_pushed_with_a_key_is_signed(
+def test_a_push_with_a_key_signs_the_image(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pair = make_pair(tmp_path / "keys")
@@ -82,8 +82,8 @@ def test_what_is_pushed_with_a_key_is_signed(
     [digest] = place.push(signing_key=pair.private)
     options = connection(ca=place.repository.ca)
     verify(place.repository.at(digest), pair.public, options)
-    [told] = read_records(place.releases)
-    assert told.signed
+    [release] = read_records(place.releases)
+    assert release.signed
 
 
 def test_a_second_push_tells_the_difference(place: Place) -> None:
@@ -110,8 +110,8 @@ def test_the_same_push_again_leaves_the_record(place: Place) -> None:
     path.unlink()
     place.commit()
     assert place.push(compression="gzip") == before
-    [told] = read_records(place.releases)
-    assert {each.digest for each in told.platforms["linux/arm64"].layers} == {
+    [release] = read_records(place.releases)
+    assert {each.digest for each in release.platforms["linux/arm64"].layers} == {
         each["digest"] for each in json.loads(text)["platforms"]["linux/arm64"]["layers"]
     }
 
@@ -129,9 +129,9 @@ def test_the_record_of_a_push_whose_tags_are_gone_becomes_that_of_the_next(place
     lost = without_its_tags(place)
     [again] = place.push(compression="gzip")
     assert again != lost
-    [told] = read_records(place.releases)
-    assert told.digest == again == place.tags()["full"]
-    assert told.changes.since == ""
+    [release] = read_records(place.releases)
+    assert release.digest == again == place.tags()["full"]
+    assert release.changes.since == ""
 
 
 def test_a_fault_restores_the_record_that_was_there(place: Place, line: Between) -> None:
@@ -141,8 +141,8 @@ def test_a_fault_restores_the_record_that_was_there(place: Place, line: Between)
         place.push(compression="gzip")
     line.faults.clear()
     assert place.tags() == {}
-    [told] = read_records(place.releases)
-    assert told.digest == lost
+    [release] = read_records(place.releases)
+    assert release.digest == lost
 
 
 def test_a_push_to_a_second_registry_has_a_record_of_its_own(
@@ -185,8 +185,8 @@ def test_a_refusal_asks_nothing_of_the_network(place: Place, line: Between) -> N
         place.push()
     assert line.seen == []
     place.push(allow=["unverified"])
-    [told] = read_records(place.releases)
-    assert told.verified == ()
+    [release] = read_records(place.releases)
+    assert release.verified == ()
 
 
 def test_a_plan_says_whether_published_images_are_up_to_date(place: Place) -> None:

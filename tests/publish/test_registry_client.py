@@ -28,9 +28,9 @@ def put_image(repository: Repository, config: Any, tag: str = "") -> Document:
     content = json.dumps(config).encode()
     blob = Document(media_type=CONFIG, content=content).descriptor()
     repository.put_blob(blob, lambda: io.BytesIO(content))
-    found = image_manifest(blob, [], {})
-    repository.put_manifest(tag or found.digest, found)
-    return found
+    result = image_manifest(blob, [], {})
+    repository.put_manifest(tag or result.digest, result)
+    return result
 
 
 CONFIGS: dict[str, tuple[Any, str]] = {
@@ -59,7 +59,7 @@ def test_each_platform_of_an_index_has_its_key(repository: Repository) -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "said"),
+    ("config", "output"),
     [
         ([], "the config sha256:.* is not an object"),
         ("text", "the config sha256:.* is not an object"),
@@ -68,10 +68,10 @@ def test_each_platform_of_an_index_has_its_key(repository: Repository) -> None:
     ids=str,
 )
 def test_a_config_that_is_not_one_of_an_image(
-    repository: Repository, config: Any, said: str
+    repository: Repository, config: Any, output: str
 ) -> None:
     put_image(repository, config, "full")
-    with pytest.raises(RegistryError, match=said):
+    with pytest.raises(RegistryError, match=output):
         published_key(repository, "full", ARM)
 
 
@@ -155,8 +155,8 @@ def test_a_repository_by_its_name(
     tmp_path: Path, authority: Authority, login: Login, repository: Repository, line: Between
 ) -> None:
     put_image(repository, KEY, "full")
-    found = published_repository(f"{line.host}/ascend", authority.file)
-    assert published_key(found, "full", ARM) == "sha256:1"
+    result = published_repository(f"{line.host}/ascend", authority.file)
+    assert published_key(result, "full", ARM) == "sha256:1"
     with registry(tmp_path / "plain", login=True) as server:
         login(server.host)
         plain = published_repository(f"{server.host}/team/ascend", None)
@@ -192,7 +192,7 @@ def descriptor_of(media_type: str, content: bytes) -> Descriptor:
     return Document(media_type=media_type, content=content).descriptor()
 
 
-def test_a_blob_that_is_not_what_it_should_be_is_not_taken(repository: Repository) -> None:
+def test_a_blob_with_another_digest_is_refused(repository: Repository) -> None:
     blob = descriptor_of("application/octet-stream", b"one")
     with pytest.raises(RegistryError, match=r"refuses the blob .* DIGEST_INVALID"):
         repository.put_blob(blob, lambda: io.BytesIO(b"two"))
@@ -207,15 +207,13 @@ def test_a_registry_of_this_machine_without_tls(tmp_path: Path, login: Login) ->
         assert repository.resolve("one")
 
 
-def test_a_registry_that_speaks_no_tls_is_taken_on_this_machine_only(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_plain_http_on_this_machine_only(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cannery.common.http.is_loopback", lambda _: False)
     with pytest.raises(RegistryError, match="has no TLS"):
         Repository(server.host, "ascend", retries=HURRIED).resolve("one")
 
 
-def test_certificates_of_the_engine_are_believed(
+def test_certificates_of_the_engine_are_trusted(
     line: Between, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "certs.d" / line.host

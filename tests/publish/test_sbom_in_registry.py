@@ -20,10 +20,11 @@ from cannery.lock.lock_file import parse_lock
 from cannery.matrix.project import Project
 from cannery.publish.attestations import SLSA, SPDX, Builder, Inputs, UsedBase, slsa, spdx
 from cannery.publish.inventory import Inventory, Origin, Package, vendor_packages, wheels
+from cannery.registry.client import Repository
 from tests.engine.engines import registry
 from tests.unit.described import described_folder
 
-from .small import Place, put_image, put_index
+from .small import put_image, put_index
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "security.md"
@@ -34,7 +35,7 @@ MAIN = "py39-torch231-cann8t39"
 class Published:
     """An image with both statements; ``reference`` has its digest."""
 
-    place: Place
+    place: Repository
     reference: str
     target: Target
     inventory: Inventory
@@ -43,21 +44,21 @@ class Published:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
     with registry(tmp_path_factory.mktemp("statements")) as host:
-        yield Place(host=host, repository="ascend/images")
+        yield Repository(host, "ascend/images")
 
 
-def publish(place: Place, inventory: Inventory, tag: str) -> Published:
+def publish(place: Repository, inventory: Inventory, tag: str) -> Published:
     project = Project(root=ROOT)
     target = project.matrix().targets[MAIN]
     image = put_image(place, "hello")
     bill = spdx(
         target,
         inventory,
-        image_digest=image["digest"],
+        image_digest=image.digest,
         created="2026-11-21T12:00:00Z",
-        reference=place.name,
+        reference=str(place),
     )
     used = UsedBase(base=target.base, architecture=target.docker_arch, used=target.base.image)
     predicate = slsa(
@@ -75,7 +76,7 @@ def publish(place: Place, inventory: Inventory, tag: str) -> Published:
     digest = put_index(place, image, {SPDX: bill, SLSA: predicate}, tag)
     return Published(
         place=place,
-        reference=f"{place.name}@{digest}",
+        reference=place.at(digest),
         target=target,
         inventory=inventory,
         bill=bill,
@@ -88,11 +89,11 @@ def locked() -> Inventory:
     """What an image of the target holds, by its record."""
     target = Project(root=ROOT).matrix().targets[MAIN]
     record = json.loads(described_folder(ROOT / "images" / MAIN)["target.json"])
-    found = [Package(name=name, version=version) for name, version in record["wheels"].items()]
+    result = [Package(name=name, version=version) for name, version in record["wheels"].items()]
     lock = parse_lock(Project(root=ROOT).lock(target).read_text(encoding="utf-8"))
-    found.append(Package(name="apex", version="0.1+ascend", license="Apache-2.0"))
+    result.append(Package(name="apex", version="0.1+ascend", license="Apache-2.0"))
     return Inventory(
-        wheels=wheels(found, [], target, lock, simulated=True),
+        wheels=wheels(result, [], target, lock, simulated=True),
         debian=(
             Package(name="libc6", version="2.31-13", architecture="arm64", source=Origin.DEBIAN),
         ),
@@ -103,7 +104,7 @@ def locked() -> Inventory:
 
 
 @pytest.fixture(scope="module")
-def published(place: Place, locked: Inventory) -> Published:
+def published(place: Repository, locked: Inventory) -> Published:
     return publish(place, locked, "right")
 
 
@@ -145,8 +146,8 @@ def test_the_documented_commands_show_both(published: Published) -> None:
         assert json.loads(done.stdout) == document
 
 
-def test_the_documented_comparison_finds_what_is_not_locked(
-    place: Place, locked: Inventory, published: Published
+def test_the_documented_comparison_finds_unlocked_packages(
+    place: Repository, locked: Inventory, published: Published
 ) -> None:
     [compare] = [each for each in commands() if "diff - " in each]
     done = run_as_documented(compare, published.reference)

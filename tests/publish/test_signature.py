@@ -17,14 +17,14 @@ from . import servers
 from .conftest import Login
 from .keys import SECRET, Pair, make_pair
 from .servers import Authority
-from .small import Place, put_image, put_index
+from .small import put_image, put_index
 from .test_sbom_in_registry import commands, run_as_documented
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
     with registry(tmp_path_factory.mktemp("signatures")) as host:
-        yield Place(host=host, repository="ascend/images")
+        yield Repository(host, "ascend/images")
 
 
 @pytest.fixture(scope="module")
@@ -42,17 +42,19 @@ def password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PASSWORD, SECRET)
 
 
-def image(place: Place, text: str) -> str:
+def image(place: Repository, text: str) -> str:
     digest = put_index(place, put_image(place, text), {}, text)
-    return f"{place.name}@{digest}"
+    return place.at(digest)
 
 
-def test_a_signature_is_of_one_digest_and_one_key(place: Place, pair: Pair, other: Pair) -> None:
+def test_a_signature_is_of_one_digest_and_one_key(
+    place: Repository, pair: Pair, other: Pair
+) -> None:
     signed, unsigned = image(place, "signed"), image(place, "unsigned")
     sign(signed, pair.private)
     verify(signed, pair.public)
     tag = "sha256-" + signed.rpartition(":")[2] + ".sig"
-    assert Repository(place.host, place.repository).resolve(tag)
+    assert place.resolve(tag)
     with pytest.raises(EngineError, match="was not signed with"):
         verify(unsigned, pair.public)
     with pytest.raises(EngineError, match="was not signed with") as raised:
@@ -60,7 +62,7 @@ def test_a_signature_is_of_one_digest_and_one_key(place: Place, pair: Pair, othe
     assert other.public in raised.value.problems[0].what
 
 
-def test_the_documented_command_checks_a_signature(place: Place, pair: Pair) -> None:
+def test_the_documented_command_checks_a_signature(place: Repository, pair: Pair) -> None:
     [command] = [each for each in commands() if each.startswith("cosign verify")]
     command = command.replace("--key cosign.pub", f"--key {pair.public}")
     reference = image(place, "documented")
@@ -71,9 +73,7 @@ def test_the_documented_command_checks_a_signature(place: Place, pair: Pair) -> 
     assert "The cosign claims were validated" in done.stderr
 
 
-def test_a_wrong_password_is_told(
-    place: Place, pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_password(place: Repository, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PASSWORD, "wrong")
     reference = image(place, "wrong-password")
     with pytest.raises(EngineError, match="could not sign") as raised:
@@ -90,7 +90,7 @@ def test_a_company_s_certificate_and_login_are_used(
     """Signed and checked through TLS, with what 'docker login' has stored."""
     data = tmp_path / "data"
     with servers.registry(tmp_path / "open", root=data) as unguarded:
-        reference = image(Place(host=unguarded.host, repository="ascend"), "guarded")
+        reference = image(Repository(unguarded.host, "ascend"), "guarded")
     digest = reference.partition("@")[2]
     with servers.registry(tmp_path / "own", authority=authority, login=True, root=data) as server:
         reference = f"{server.host}/ascend@{digest}"
@@ -106,7 +106,7 @@ def test_a_company_s_certificate_and_login_are_used(
         verify(reference, pair.public, tls_context)
 
 
-def test_without_cosign_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_cosign_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     assert find_cosign() is None
     with pytest.raises(EngineError, match="cosign is not installed") as raised:

@@ -37,16 +37,16 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Engine]]:
     folder = tmp_path_factory.mktemp("stores")
     (folder / "tree.tar").write_bytes(layer("tree", 2_000_000))
     with ExitStack() as stack:
-        found = []
+        result = []
         for number, containerd in ((7, True), (8, False)):
             own = folder / f"engine{number}"
             own.mkdir()
-            found.append(stack.enter_context(engine(own, number, containerd=containerd)))
-        first, second = found
+            result.append(stack.enter_context(engine(own, number, containerd=containerd)))
+        first, second = result
         first.docker("import", "--platform", "linux/arm64", str(folder / "tree.tar"), NAME)
         first.docker("save", "--output", str(folder / "image.tar"), NAME)
         second.docker("load", "--input", str(folder / "image.tar"))
-        yield found
+        yield result
 
 
 def packed(engine: Engine, folder: Path) -> Packed:

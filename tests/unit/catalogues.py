@@ -11,7 +11,7 @@ from cannery.common.model import Target
 from cannery.publish.catalog import Entry
 from cannery.publish.policy import Trial
 from cannery.registry.records import LayerRecord, PlatformImage, Record, Tested, latest
-from cannery.verify.results import Verified, known_results, path_of, to_text
+from cannery.verify.results import Verified, known_results, path_of, to_text, verdicts
 from tests.unit.matrices import Checkout
 from tests.unit.publications import record, sha
 
@@ -73,7 +73,7 @@ def entry(checkout: Checkout, *records: Record, name: str = "full") -> Entry:
     return Entry(
         target=targets[name],
         record=latest(records, name),
-        results=results[name],
+        verdicts=verdicts(results[name]),
         trial=TRIAL if name == "full" else None,
         reference=f"registry.example.com/ascend:{name}",
     )

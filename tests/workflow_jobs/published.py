@@ -8,6 +8,8 @@ import requests
 from cannery.matrix.project import Project
 from cannery.publish.attestations import SPDX, spdx
 from cannery.publish.inventory import Inventory, Origin, Package
+from cannery.registry.client import Repository
+from cannery.registry.http import Login
 from cannery.registry.records import path_of, to_text
 from tests.publish import small
 from tests.publish.servers import PASSWORD, USER
@@ -20,8 +22,10 @@ TARGET = "py311-torch271-cann910-310p"
 _FIXED, _OLD = "urllib3==2.6.0", "urllib3==2.5.0"
 
 
-def _repository(place: Place) -> small.Place:
-    return small.Place(host=place.registry.host, repository="ascend", login=(USER, PASSWORD))
+def _repository(place: Place) -> Repository:
+    repository = Repository(place.registry.host, "ascend")
+    repository._http.auth.login = Login(username=USER, password=PASSWORD)
+    return repository
 
 
 def tags(place: Place) -> list[str]:
@@ -43,7 +47,7 @@ def published(place: Place, package: str = _FIXED) -> None:
     bill = spdx(
         target,
         Inventory(wheels=wheels, debian=(), vendor=()),
-        image_digest=image["digest"],
+        image_digest=image.digest,
         created=made.pushed,
     )
     digest = small.put_index(repository, image, {SPDX: bill}, made.tag)

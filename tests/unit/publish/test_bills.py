@@ -33,10 +33,10 @@ def stored(*predicates: tuple[str, dict[str, Any]]) -> tuple[dict[str, tuple[str
     """What a registry has of an image with these attestations, by digest, and its index."""
     manifest, blobs = attestation_manifest("x", IMAGE, dict(predicates))
     index = encoded({"mediaType": INDEX, "manifests": [index_entry(IMAGE, manifest).to_json()]})
-    found = {each.digest: ("application/octet-stream", each.content) for each in blobs}
-    found[manifest.digest] = (MANIFEST, manifest.content)
-    found[digest_of(index)] = (INDEX, index)
-    return found, digest_of(index)
+    result = {each.digest: ("application/octet-stream", each.content) for each in blobs}
+    result[manifest.digest] = (MANIFEST, manifest.content)
+    result[digest_of(index)] = (INDEX, index)
+    return result, digest_of(index)
 
 
 @pytest.fixture
@@ -61,8 +61,8 @@ def test_the_sbom_of_an_image_in_a_registry(checkout: Checkout, registry: Hub) -
     host, content = registry
     more, digest = stored((SLSA, {}), (SPDX, SBOM))
     content.update(more)
-    [found] = bills(checkout.project, [f"{host}/ascend@{digest}"], None)
-    assert found.document["predicate"] == SBOM
+    [result] = bills(checkout.project, [f"{host}/ascend@{digest}"], None)
+    assert result.document["predicate"] == SBOM
 
 
 def test_an_image_without_an_sbom(checkout: Checkout, registry: Hub) -> None:
@@ -73,7 +73,7 @@ def test_an_image_without_an_sbom(checkout: Checkout, registry: Hub) -> None:
         bills(checkout.project, [f"{host}/ascend@{digest}"], None)
 
 
-def test_what_is_wrong_with_references_is_told_at_once(checkout: Checkout, registry: Hub) -> None:
+def test_all_invalid_references_at_once(checkout: Checkout, registry: Hub) -> None:
     host, _ = registry
     names = [f"{host}/ascend", f"{host}/ascend:none", "none.json"]
     with pytest.raises(UsageError) as caught:
@@ -84,7 +84,7 @@ def test_what_is_wrong_with_references_is_told_at_once(checkout: Checkout, regis
     assert third == "there is no file none.json."
 
 
-def test_an_index_that_is_none(checkout: Checkout, registry: Hub) -> None:
+def test_an_invalid_index(checkout: Checkout, registry: Hub) -> None:
     host, content = registry
     body = b'{"manifests": 7}'
     content[digest_of(body)] = (INDEX, body)
@@ -102,8 +102,8 @@ def test_published_targets(
     target, *others = project.matrix().targets
     pushed = replace(record(), target=target, registry=host, repository="ascend", digest=digest)
     keep(project.releases, pushed)
-    [found] = published_bills(project, (), None)
-    assert (found.name, found.notes) == (target, (f"image {host}/ascend@{digest}",))
+    [result] = published_bills(project, (), None)
+    assert (result.name, result.notes) == (target, (f"image {host}/ascend@{digest}",))
     assert f"{others[0]} is not published" in capsys.readouterr().err
 
 
@@ -117,10 +117,10 @@ def test_a_target_that_is_not_built_is_its_lock(
     monkeypatch.setattr("cannery.publish.scan.local_images", no_engine)
     project = checkout.project
     target = next(iter(project.matrix().targets))
-    [found] = bills(project, [target], None)
-    assert found.name == target
-    assert found.notes[0].startswith("its image is not on this machine")
-    assert "pkg:pypi/" in json.dumps(found.document)
+    [result] = bills(project, [target], None)
+    assert result.name == target
+    assert result.notes[0].startswith("its image is not on this machine")
+    assert "pkg:pypi/" in json.dumps(result.document)
 
 
 def test_an_sbom_file_that_is_not_json(checkout: Checkout, tmp_path: Path) -> None:

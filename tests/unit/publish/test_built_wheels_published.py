@@ -31,19 +31,19 @@ def target_of(checkout: Checkout) -> Target:
 def inventory(checkout: Checkout, version: str = "1.1+npu") -> Inventory:
     target = target_of(checkout)
     lock = read_lock(checkout.project, target)
-    found = wheels([Package(name="serve-npu", version=version)], [], target, lock, simulated=False)
-    return Inventory(wheels=found, debian=(), vendor=())
+    result = wheels([Package(name="serve-npu", version=version)], [], target, lock, simulated=False)
+    return Inventory(wheels=result, debian=(), vendor=())
 
 
 def test_the_bill_names_the_sdist_and_its_hash(checkout: Checkout) -> None:
     contents = inventory(checkout)
     bill = spdx(target_of(checkout), contents, image_digest=IMAGE, created="2026-11-21T12:00:00Z")
     read_spdx(bill)
-    [found] = [each for each in bill["packages"] if each["name"] == "serve-npu"]
-    assert found["versionInfo"] == "1.1+npu"
-    assert found["sourceInfo"] == "built from the sdist serve-npu==1.1 of a package index"
-    assert found["checksums"] == [{"algorithm": "SHA256", "checksumValue": DIGEST}]
-    assert found["externalRefs"][0]["referenceLocator"] == "pkg:pypi/serve-npu@1.1"
+    [result] = [each for each in bill["packages"] if each["name"] == "serve-npu"]
+    assert result["versionInfo"] == "1.1+npu"
+    assert result["sourceInfo"] == "built from the sdist serve-npu==1.1 of a package index"
+    assert result["checksums"] == [{"algorithm": "SHA256", "checksumValue": DIGEST}]
+    assert result["externalRefs"][0]["referenceLocator"] == "pkg:pypi/serve-npu@1.1"
 
 
 def test_the_provenance_names_the_sdist_and_what_built_it(checkout: Checkout) -> None:
@@ -66,12 +66,12 @@ def test_the_provenance_names_the_sdist_and_what_built_it(checkout: Checkout) ->
         Builder(),
     )
     read_slsa(made)
-    found = {
+    result = {
         (each["name"], each["annotations"]["usedIn"]): each["annotations"].get("builtFrom")
         for each in made["buildDefinition"]["resolvedDependencies"]
         if "usedIn" in each.get("annotations", {})
     }
-    assert found["serve-npu", "image"] == "sdist"
-    assert found["torch", "image"] is None
-    builder = {name for name, used_in in found if used_in == "builder of wheels"}
+    assert result["serve-npu", "image"] == "sdist"
+    assert result["torch", "image"] is None
+    builder = {name for name, used_in in result if used_in == "builder of wheels"}
     assert builder == {"pip", "setuptools", "wheel"}

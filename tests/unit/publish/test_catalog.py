@@ -64,8 +64,8 @@ def test_targets_without_a_result_are_folded_below_the_others(checkout: Checkout
 def test_a_release_and_a_trial_are_named_below_the_summary(checkout: Checkout) -> None:
     target = checkout.matrix.targets["full"]
     assert cells(table([entry(checkout)]))[1] == f"everything there is<br>{TRIAL}"
-    found = cells(table([entry(checkout, release(target))]))
-    assert found[1:] == [
+    result = cells(table([entry(checkout, release(target))]))
+    assert result[1:] == [
         f"everything there is<br>`{TAG}`<br>{TRIAL}",
         "NPU (Atlas 800T A2, 910B3), 2026-11-21, the published image",
     ]
@@ -74,7 +74,7 @@ def test_a_release_and_a_trial_are_named_below_the_summary(checkout: Checkout) -
 
 
 @pytest.mark.parametrize(
-    ("tested", "contents", "said"),
+    ("tested", "contents", "message"),
     [
         ((BARE,), CURRENT_KEY, "no device, 2026-11-21"),
         ((BARE, SIMULATED), CURRENT_KEY, "simulated device, 2026-11-21"),
@@ -97,16 +97,16 @@ def test_a_release_and_a_trial_are_named_below_the_summary(checkout: Checkout) -
     ],
 )
 def test_where_it_was_verified(
-    checkout: Checkout, tested: list[records.Tested], contents: str, said: str
+    checkout: Checkout, tested: list[records.Tested], contents: str, message: str
 ) -> None:
     verify(checkout, *tested, key=contents)
-    assert cells(table([entry(checkout)]))[2] == said
+    assert cells(table([entry(checkout)]))[2] == message
 
 
 def test_real_and_simulated_packages_are_told_apart(checkout: Checkout) -> None:
     verify(checkout, BARE, SIMULATED)
-    found = entry(checkout, release(checkout.matrix.targets["full"]))
-    assert cells(table([found]))[2] == (
+    result = entry(checkout, release(checkout.matrix.targets["full"]))
+    assert cells(table([result]))[2] == (
         "NPU (Atlas 800T A2, 910B3), 2026-11-21, the published image"
         "<br>simulated device, 2026-11-21"
     )
@@ -118,12 +118,14 @@ def test_values_cannot_break_the_table_or_become_markup(checkout: Checkout) -> N
     )
     hardware = replace(NPU, hardware="a|b\nc")
     verify(checkout, hardware)
-    found = replace(entry(checkout), trial=trial)
-    row = table([found]).splitlines()[2]
-    said = r"[a\|b\](x) \<b\>\*c\* \`d\`&amp;lt;](https://e.example.com/a%28b%29%7Cc%20d?x=1&y=%20)"
-    assert said in row
+    result = replace(entry(checkout), trial=trial)
+    row = table([result]).splitlines()[2]
+    message = (
+        r"[a\|b\](x) \<b\>\*c\* \`d\`&amp;lt;](https://e.example.com/a%28b%29%7Cc%20d?x=1&y=%20)"
+    )
+    assert message in row
     assert r"NPU (a\|b c), " in row
-    assert len(table([found]).splitlines()) == len(table([entry(checkout)]).splitlines())
+    assert len(table([result]).splitlines()) == len(table([entry(checkout)]).splitlines())
 
 
 START, END = MARKERS
@@ -152,7 +154,7 @@ FIX = f"What is generated goes between one line {START} and, after it, one line 
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
         ([], [f"1:1: there is no line {START}.", f"1:1: there is no line {END}."]),
         (["a", START, "b"], [f"3:1: there is no line {END}."]),
@@ -165,10 +167,12 @@ FIX = f"What is generated goes between one line {START} and, after it, one line 
         ),
     ],
 )
-def test_markers_that_are_missing_or_doubled(lines: list[str], said: list[str]) -> None:
+def test_markers_that_are_missing_or_doubled(lines: list[str], message: list[str]) -> None:
     with pytest.raises(MatrixError) as caught:
         inserted("".join(f"{line}\n" for line in lines), "new\n", "README.md", MARKERS)
-    assert [str(each) for each in caught.value.problems] == [f"README.md:{s} {FIX}" for s in said]
+    assert [str(each) for each in caught.value.problems] == [
+        f"README.md:{s} {FIX}" for s in message
+    ]
 
 
 def test_a_marker_within_a_line_is_none() -> None:
@@ -181,8 +185,8 @@ BY_DIGEST = f"registry.example.com/ascend@{sha('1')}"
 
 def facts(checkout: Checkout, *records: Record, name: str = "full") -> dict[str, Any]:
     """The facts about a target after these releases, as the document has them."""
-    [found] = details(checkout.project, [entry(checkout, *records, name=name)])
-    document: dict[str, Any] = json.loads(json.dumps(found))
+    [result] = details(checkout.project, [entry(checkout, *records, name=name)])
+    document: dict[str, Any] = json.loads(json.dumps(result))
     return document
 
 
@@ -191,47 +195,50 @@ def target(checkout: Checkout) -> Target:
     return checkout.matrix.targets["full"]
 
 
-def texts(found: dict[str, Any], use: str) -> list[str]:
-    return [each["text"] for each in found["commands"] if each["use"] == use]
+def texts(result: dict[str, Any], use: str) -> list[str]:
+    return [each["text"] for each in result["commands"] if each["use"] == use]
 
 
-def uses(found: dict[str, Any]) -> set[str]:
-    return {each["use"] for each in found["commands"]}
+def uses(result: dict[str, Any]) -> set[str]:
+    return {each["use"] for each in result["commands"]}
 
 
 def test_a_target_without_a_release(checkout: Checkout) -> None:
-    found = facts(checkout)
-    assert (found["release"], found["verdicts"], found["application"]) == (None, [], None)
-    assert found["trial"] == {"title": "910b arm 1gpu", "url": "https://train.example.com/trials/7"}
-    assert {layer["size"] for layer in found["layers"]} == {None}
-    assert (found["wheels"]["numpy"], found["wheels"]["apex"]) == ("1.26.4", "0.1+ascend")
+    result = facts(checkout)
+    assert (result["release"], result["verdicts"], result["application"]) == (None, [], None)
+    assert result["trial"] == {
+        "title": "910b arm 1gpu",
+        "url": "https://train.example.com/trials/7",
+    }
+    assert {layer["size"] for layer in result["layers"]} == {None}
+    assert (result["wheels"]["numpy"], result["wheels"]["apex"]) == ("1.26.4", "0.1+ascend")
     cann = facts(checkout, name="bare")["cann"]
     assert (cann["version"], cann["interim"], cann["nearest_public"]) == (
         *("8.0.T39", True, "8.0.RC3"),
     )
-    assert cann["order"] < found["cann"]["order"]
+    assert cann["order"] < result["cann"]["order"]
 
 
 def test_the_findings_are_those_that_explain_prints(checkout: Checkout) -> None:
-    found = facts(checkout)
-    assert {each["component"] for each in found["findings"]} >= {"torch_npu", "numpy"}
-    for each in found["findings"]:
+    result = facts(checkout)
+    assert {each["component"] for each in result["findings"]} >= {"torch_npu", "numpy"}
+    for each in result["findings"]:
         assert [*each] == ["component", "verdict", "text", "rows", "against"]
-    assert found["driver"] == {"minimum": "24.1.rc2", "maximum": "", "disputed": False}
+    assert result["driver"] == {"minimum": "24.1.rc2", "maximum": "", "disputed": False}
     assert facts(checkout, name="bare")["driver"] is None
 
 
 def test_a_release_gives_sizes_and_results(checkout: Checkout, target: Target) -> None:
     verify(checkout, BARE, SIMULATED)
-    found = facts(checkout, release(target))
-    assert found["release"]["platforms"]["linux/arm64"]["size"] == 3_141_592_653
-    sizes = {layer["name"]: layer["size"] for layer in found["layers"] if layer["size"]}
+    result = facts(checkout, release(target))
+    assert result["release"]["platforms"]["linux/arm64"]["size"] == 3_141_592_653
+    sizes = {layer["name"]: layer["size"] for layer in result["layers"] if layer["size"]}
     assert sizes == {"wheels-torch": 800_000_000}
-    assert [(each["tested"]["device"], each["where"]) for each in found["verdicts"]] == [
+    assert [(each["tested"]["device"], each["where"]) for each in result["verdicts"]] == [
         ("npu", "npu"),
         ("simulated", "simulated"),
     ]
-    assert found["verdicts"][0]["tested"]["hardware"] == NPU.hardware
+    assert result["verdicts"][0]["tested"]["hardware"] == NPU.hardware
 
 
 def test_the_number_of_other_targets_with_a_layer(tmp_path: Path) -> None:
@@ -256,32 +263,32 @@ def test_every_lock_that_is_missing_is_named(checkout: Checkout) -> None:
 
 
 def test_a_published_image_is_pulled_by_its_digest(checkout: Checkout, target: Target) -> None:
-    found = facts(checkout, release(target))
-    assert found["commands"][0]["use"] == "pull"
-    assert shlex.split(found["commands"][0]["text"]) == [
+    result = facts(checkout, release(target))
+    assert result["commands"][0]["use"] == "pull"
+    assert shlex.split(result["commands"][0]["text"]) == [
         *("docker", "pull", "--platform", "linux/arm64", BY_DIGEST)
     ]
-    assert "build" not in uses(found)
-    assert all(BY_DIGEST in each["text"] for each in found["commands"])
+    assert "build" not in uses(result)
+    assert all(BY_DIGEST in each["text"] for each in result["commands"])
 
 
 def test_an_unpublished_image_is_built_and_run_where_it_was_built(checkout: Checkout) -> None:
-    found = facts(checkout)
-    assert found["commands"][0]["use"] == "build"
-    assert {"pull", "sbom", "provenance", "signature"}.isdisjoint(uses(found))
-    assert all("\n  cannery:full" in text for text in texts(found, "shell"))
-    assert found["reference"] == "registry.example.com/ascend:full"
+    result = facts(checkout)
+    assert result["commands"][0]["use"] == "build"
+    assert {"pull", "sbom", "provenance", "signature"}.isdisjoint(uses(result))
+    assert all("\n  cannery:full" in text for text in texts(result, "shell"))
+    assert result["reference"] == "registry.example.com/ascend:full"
     for use in ("k8s", "volcano"):
-        assert all(f"image: {found['reference']}\n" in text for text in texts(found, use))
+        assert all(f"image: {result['reference']}\n" in text for text in texts(result, use))
 
 
 def test_there_is_one_text_for_each_kind_of_host_as_run_prints_it(
     checkout: Checkout, target: Target
 ) -> None:
-    found = facts(checkout, release(target))
+    result = facts(checkout, release(target))
     hosts = [(cards, runtime) for cards in CARDS for runtime in RUNTIMES]
     for use in formats.FORMATS:
-        commands = [each for each in found["commands"] if each["use"] == use]
+        commands = [each for each in result["commands"] if each["use"] == use]
         of_servers = [(0, runtime) for runtime in RUNTIMES]
         assert [(each["cards"], each["runtime"]) for each in commands] == (
             of_servers if use == "volcano" else hosts
@@ -300,17 +307,17 @@ def test_there_is_one_text_for_each_kind_of_host_as_run_prints_it(
 def test_a_simulated_image_is_run_with_a_simulated_driver(
     checkout: Checkout, target: Target
 ) -> None:
-    found = facts(checkout, release(target, simulated=True))
-    assert uses(found) == {"pull", "try", "sbom", "provenance", "signature"}
-    assert texts(found, "try") == [f"python build.py run full --simulate --image {BY_DIGEST}"]
+    result = facts(checkout, release(target, simulated=True))
+    assert uses(result) == {"pull", "try", "sbom", "provenance", "signature"}
+    assert texts(result, "try") == [f"python build.py run full --simulate --image {BY_DIGEST}"]
 
 
-def test_how_to_check_the_origin_that_the_record_has(checkout: Checkout, target: Target) -> None:
-    found = facts(checkout, release(target))
+def test_commands_for_sbom_provenance_and_signature(checkout: Checkout, target: Target) -> None:
+    result = facts(checkout, release(target))
     inspect = ["docker", "buildx", "imagetools", "inspect", BY_DIGEST, "--format"]
-    assert shlex.split(texts(found, "sbom")[0]) == [*inspect, "{{json .SBOM}}"]
-    assert shlex.split(texts(found, "provenance")[0]) == [*inspect, "{{json .Provenance}}"]
+    assert shlex.split(texts(result, "sbom")[0]) == [*inspect, "{{json .SBOM}}"]
+    assert shlex.split(texts(result, "provenance")[0]) == [*inspect, "{{json .Provenance}}"]
     verify = ["cosign", "verify", "--key", "cosign.pub", "--insecure-ignore-tlog=true", BY_DIGEST]
-    assert shlex.split(texts(found, "signature")[0]) == verify
+    assert shlex.split(texts(result, "signature")[0]) == verify
     plain = facts(checkout, release(target, attestations={}, signed=False))
     assert {"sbom", "provenance", "signature"}.isdisjoint(uses(plain))

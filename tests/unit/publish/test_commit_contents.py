@@ -50,12 +50,12 @@ def test_another_version_is_found_where_it_has_effects(project: Project) -> None
     path = project.lock(project.matrix().targets["full"])
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("sympy==1.14.0", "sympy==1.13.1"), encoding="utf-8")
-    found = compared(project)
-    sections = {n: each for n, each in found.sections.items() if each.differs}
+    result = compared(project)
+    sections = {n: each for n, each in result.sections.items() if each.differs}
     assert sections["wheels"].changed == {"sympy": ("1.14.0", "1.13.1")}
     assert {*sections["rendered files"].changed} == {"Dockerfile"}
     assert {*sections} == {"wheels", "rendered files"}
-    changed = [layer.name for layer in found.layers if layer.state != "equal"]
+    changed = [layer.name for layer in result.layers if layer.state != "equal"]
     assert changed == ["wheels-torch-deps", "guard"]
 
 
@@ -77,18 +77,18 @@ def test_other_packages_of_apt_are_found(project: Project) -> None:
     commit(project.root)
     git(project.root, "tag", "--force", "first")
     path.write_text(debs_text("", {"os": [replace(curl, version="2")]}), encoding="utf-8")
-    found = compared(project)
-    sections = {n: each for n, each in found.sections.items() if each.differs}
+    result = compared(project)
+    sections = {n: each for n, each in result.sections.items() if each.differs}
     assert sections["debian"].changed == {"curl": ("1", "2")}
     assert {*sections["rendered files"].changed} == {"Dockerfile"}
-    assert [layer.name for layer in found.layers if layer.state != "equal"] == ["os"]
+    assert [layer.name for layer in result.layers if layer.state != "equal"] == ["os"]
 
 
 def test_a_change_of_the_build_programs_is_found(project: Project) -> None:
     program = project.build_context / "seal-layer"
     program.write_text("other\n", encoding="utf-8")
-    found = {n: each for n, each in compared(project).sections.items() if each.differs}
-    assert "seal-layer" in found["build programs"].changed
+    result = {n: each for n, each in compared(project).sections.items() if each.differs}
+    assert "seal-layer" in result["build programs"].changed
 
 
 UNKNOWN: dict[str, tuple[str, str, str]] = {
@@ -97,15 +97,17 @@ UNKNOWN: dict[str, tuple[str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("revision", "target", "said"), UNKNOWN.values(), ids=UNKNOWN)
-def test_names_that_do_not_exist(project: Project, revision: str, target: str, said: str) -> None:
+@pytest.mark.parametrize(("revision", "target", "message"), UNKNOWN.values(), ids=UNKNOWN)
+def test_names_that_do_not_exist(
+    project: Project, revision: str, target: str, message: str
+) -> None:
     with pytest.raises(UsageError) as caught:
         commit_contents(project, revision, target)
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("matrix.yaml", None, "HEAD has no matrix.yaml."),
         ("matrix.yaml", "targets: {", "HEAD:matrix.yaml:"),
@@ -118,7 +120,7 @@ def test_names_that_do_not_exist(project: Project, revision: str, target: str, s
     ],
 )
 def test_commits_that_cannot_be_compared(
-    project: Project, name: str, text: str | None, said: str
+    project: Project, name: str, text: str | None, message: str
 ) -> None:
     path = project.root / name
     if text is None:
@@ -128,7 +130,7 @@ def test_commits_that_cannot_be_compared(
     commit(project.root)
     with pytest.raises(MatrixError) as caught:
         commit_contents(project, "HEAD", "full")
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
 
 
 def test_a_folder_without_a_repository_has_no_commits(checkout: Checkout) -> None:

@@ -25,16 +25,16 @@ def key(tmp_path: Path) -> str:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The commands that were run; each ends well."""
-    found: list[list[str]] = []
+    result: list[list[str]] = []
 
     def run(argv: list[str], **_: Any) -> tuple[int, str]:
-        found.append(argv)
+        result.append(argv)
         return 0, ""
 
     monkeypatch.setattr(cosign, "find_cosign", lambda: "/usr/bin/cosign")
     monkeypatch.setattr(cosign, "run", run)
     monkeypatch.setenv(PASSWORD, "")
-    return found
+    return result
 
 
 def test_nothing_goes_to_the_transparency_log(asked: list[list[str]], key: str) -> None:
@@ -51,7 +51,7 @@ def test_only_a_digest_is_signed(asked: list[list[str]], key: str, reference: st
     assert not asked
 
 
-def test_all_that_is_wrong_is_told_at_once(asked: list[list[str]], tmp_path: Path) -> None:
+def test_all_problems_at_once(asked: list[list[str]], tmp_path: Path) -> None:
     with pytest.raises(UsageError) as raised:
         verify("ascend:latest", str(tmp_path / "none.pub"))
     assert len(raised.value.problems) == 2
@@ -67,7 +67,7 @@ def test_a_key_that_is_no_file_needs_no_password(
 
 
 @pytest.mark.parametrize(
-    ("said", "fix"),
+    ("message", "fix"),
     [
         ("Error: signing: getting signer: reading key: decrypt: encrypted", PASSWORD),
         ("GET https://x: UNAUTHORIZED: authentication required", "docker login"),
@@ -79,14 +79,14 @@ def test_a_key_that_is_no_file_needs_no_password(
         ("Error: something else", ""),
     ],
 )
-def test_what_cosign_says_is_explained(
-    asked: list[list[str]], key: str, monkeypatch: pytest.MonkeyPatch, said: str, fix: str
+def test_errors_of_cosign_get_a_fix(
+    asked: list[list[str]], key: str, monkeypatch: pytest.MonkeyPatch, message: str, fix: str
 ) -> None:
-    monkeypatch.setattr(cosign, "run", lambda *_, **__: (1, f"WARNING: of no use\n{said}\n"))
+    monkeypatch.setattr(cosign, "run", lambda *_, **__: (1, f"WARNING: of no use\n{message}\n"))
     with pytest.raises(EngineError) as raised:
         verify(REFERENCE, key)
     [problem] = raised.value.problems
-    assert said in problem.what and "of no use" not in problem.what
+    assert message in problem.what and "of no use" not in problem.what
     assert "could not verify" in problem.what
     assert fix in problem.fix and bool(fix) == bool(problem.fix)
 

@@ -49,18 +49,18 @@ AFTER = replace(
 
 
 def test_a_file_that_only_one_side_knows_is_no_difference() -> None:
-    found = difference(BEFORE, replace(BEFORE, files={}))
-    assert not found.differs
-    assert [*found.sections] == ["wheels", "environment"]
+    result = difference(BEFORE, replace(BEFORE, files={}))
+    assert not result.differs
+    assert [*result.sections] == ["wheels", "environment"]
 
 
 def test_sections_of_one_side_are_named_and_not_compared() -> None:
     record = replace(AFTER, kind=SideKind.RECORD, sections={"wheels": {}, "components": {}})
-    found = difference(BEFORE, record)
-    assert [*found.sections] == ["wheels"]
-    assert found.only_one == ("components", "environment")
+    result = difference(BEFORE, record)
+    assert [*result.sections] == ["wheels"]
+    assert result.only_one == ("components", "environment")
     assert "not compared, because only one side has them: components, environment" in (
-        difference_text(found)
+        difference_text(result)
     )
 
 
@@ -96,9 +96,9 @@ def test_the_text_is_tables() -> None:
 
 
 def test_equal_sides_have_no_difference() -> None:
-    found = difference(BEFORE, replace(BEFORE, name="cannery:copy"))
-    assert not found.differs
-    text = difference_text(found)
+    result = difference(BEFORE, replace(BEFORE, name="cannery:copy"))
+    assert not result.differs
+    text = difference_text(result)
     assert text.endswith("\n\nno difference")
     assert "wheels" not in text
 
@@ -154,41 +154,41 @@ SIDES = st.builds(
 def test_every_entry_is_counted_once_and_both_ways_are_mirrors(
     one: Contents, two: Contents
 ) -> None:
-    found, back = difference(one, two), difference(two, one)
-    assert found.differs == back.differs
-    for name, section in found.sections.items():
+    result, back = difference(one, two), difference(two, one)
+    assert result.differs == back.differs
+    for name, section in result.sections.items():
         if name in one.sections:
             both = {*one.sections[name], *two.sections[name]}
             counted = [*section.added, *section.removed, *section.changed]
             assert len(counted) + section.equal == len(both)
-    assert {name: section.added for name, section in found.sections.items()} == {
+    assert {name: section.added for name, section in result.sections.items()} == {
         name: section.removed for name, section in back.sections.items()
     }
-    difference_text(found, 40)
-    assert json.loads(difference_json(found))["differs"] == found.differs
+    difference_text(result, 40)
+    assert json.loads(difference_json(result))["differs"] == result.differs
 
 
 def test_json_has_all_of_it() -> None:
-    found = json.loads(difference_json(difference(BEFORE, AFTER)))
-    assert found["before"] == {"name": "cannery:one", "kind": "image", "size": 5_000_000}
-    assert found["sections"]["wheels"] == {
+    result = json.loads(difference_json(difference(BEFORE, AFTER)))
+    assert result["before"] == {"name": "cannery:one", "kind": "image", "size": 5_000_000}
+    assert result["sections"]["wheels"] == {
         "added": {"tqdm": "4"},
         "removed": {"fire": "1"},
         "changed": {"torch": ["2.1.0", "2.3.1"]},
         "equal": 2,
     }
     # The file of a package with another version is another one in any case.
-    assert {*found["sections"]["files of wheels"]["changed"]} == {"numpy"}
-    assert found["layers"][1] == {"name": "os", "state": "changed", "sizes": [2000000, 3000000]}
-    assert (found["differs"], found["not_compared"]) == (True, [])
+    assert {*result["sections"]["files of wheels"]["changed"]} == {"numpy"}
+    assert result["layers"][1] == {"name": "os", "state": "changed", "sizes": [2000000, 3000000]}
+    assert (result["differs"], result["not_compared"]) == (True, [])
 
 
-def test_what_images_contain_controls_nothing() -> None:
+def test_control_characters_are_escaped() -> None:
     odd = "a\n::error::b\x1b[2J\x9b\u202e"
     sections = {"labels": {odd: odd, "long": odd * 9}}
     after = replace(BEFORE, sections=sections, layers=[LayerContent(name=odd, identity="")])
-    found = difference(BEFORE, after)
-    for text in (difference_text(found), difference_text(found, 40), difference_json(found)):
+    result = difference(BEFORE, after)
+    for text in (difference_text(result), difference_text(result, 40), difference_json(result)):
         lines = text.split("\n")
         assert all(line.isprintable() for line in lines)
         assert not [line for line in lines if line.lstrip().startswith("::")]

@@ -55,22 +55,22 @@ class Engine:
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
-    found = Engine()
-    monkeypatch.setattr(difference, "local_images", found.local_images)
-    monkeypatch.setattr(difference, "image_inventory", found.image_inventory)
-    monkeypatch.setattr(difference, "engine", found)
-    return found
+    result = Engine()
+    monkeypatch.setattr(difference, "local_images", result.local_images)
+    monkeypatch.setattr(difference, "image_inventory", result.image_inventory)
+    monkeypatch.setattr(difference, "engine", result)
+    return result
 
 
 def test_the_contents_of_a_local_image(checkout: Checkout, engine: Engine) -> None:
     engine.images["cannery:mine"] = IMAGE
-    found = read_contents(checkout.project, "cannery:mine")
-    assert (found.name, found.kind, found.size) == ("cannery:mine", SideKind.IMAGE, 7000)
-    assert found.sections["components"] == {"torch": "2.3.1"}
-    assert found.sections["wheels"]["torch"] == "2.3.1"
-    assert found.sections["environment"] == {"PATH": "/bin", "A": "b=c"}
-    assert found.sections["labels"] == IMAGE.labels
-    assert found.files == {
+    result = read_contents(checkout.project, "cannery:mine")
+    assert (result.name, result.kind, result.size) == ("cannery:mine", SideKind.IMAGE, 7000)
+    assert result.sections["components"] == {"torch": "2.3.1"}
+    assert result.sections["wheels"]["torch"] == "2.3.1"
+    assert result.sections["environment"] == {"PATH": "/bin", "A": "b=c"}
+    assert result.sections["labels"] == IMAGE.labels
+    assert result.files == {
         "wheels": {},
         "debian": {"g++": "g++_10.2.1-1_arm64.deb (sha256 efefefefefef)"},
     }
@@ -94,8 +94,8 @@ def test_layers_that_the_checkout_does_not_have_are_numbered(
 ) -> None:
     engine.images["cannery:full"] = IMAGE
     engine.layers = 2
-    found = read_contents(checkout.project, "cannery:full").layers
-    assert [(layer.name, layer.identity, layer.size) for layer in found] == [
+    result = read_contents(checkout.project, "cannery:full").layers
+    assert [(layer.name, layer.identity, layer.size) for layer in result] == [
         ("layer 1", "sha256:0", 0),
         ("layer 2", "sha256:1", 1),
     ]
@@ -113,10 +113,10 @@ def test_a_target_is_its_image_the_real_one_first(checkout: Checkout, engine: En
 def test_a_record_is_read_by_its_path(checkout: Checkout, engine: Engine) -> None:
     engine.fails = True
     path = keep(checkout.project.releases, record())
-    found = read_contents(checkout.project, str(path))
-    assert (found.kind, found.size) == (SideKind.RECORD, 100)
-    assert found.sections["wheels"] == {"torch": "2.3.1"}
-    assert [(each.name, each.identity, each.size) for each in found.layers] == [
+    result = read_contents(checkout.project, str(path))
+    assert (result.kind, result.size) == (SideKind.RECORD, 100)
+    assert result.sections["wheels"] == {"torch": "2.3.1"}
+    assert [(each.name, each.identity, each.size) for each in result.layers] == [
         ("torch", sha("5"), 90)
     ]
 
@@ -139,8 +139,8 @@ def test_a_moving_tag_is_that_of_the_newest_record(checkout: Checkout, engine: E
     keep(checkout.project.releases, record())
     newer = {"tag": "full-newer", "pushed": "2026-11-22T12:00:00Z", "components": {"torch": "9"}}
     keep(checkout.project.releases, record(**newer))
-    found = read_contents(checkout.project, f"{PUBLISHED}:latest")
-    assert found.sections["components"] == {"torch": "9"}
+    result = read_contents(checkout.project, f"{PUBLISHED}:latest")
+    assert result.sections["components"] == {"torch": "9"}
 
 
 def test_a_local_copy_of_a_published_image_says_more(checkout: Checkout, engine: Engine) -> None:
@@ -181,13 +181,13 @@ WRONG: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "said"), WRONG.values(), ids=WRONG)
-def test_names_that_mean_nothing(checkout: Checkout, engine: Engine, name: str, said: str) -> None:
+@pytest.mark.parametrize(("name", "message"), WRONG.values(), ids=WRONG)
+def test_unknown_names(checkout: Checkout, engine: Engine, name: str, message: str) -> None:
     engine.images["debian:11"] = replace(IMAGE, labels={})
     engine.images["cannery:gone"] = replace(IMAGE, labels={"io.cannery.target": "gone"})
     with pytest.raises(UsageError) as caught:
         read_contents(checkout.project, name)
-    assert str(caught.value) == said
+    assert str(caught.value) == message
     assert engine.read == []
 
 
@@ -197,7 +197,7 @@ def test_a_misspelt_record_is_near_to_one(checkout: Checkout, engine: Engine) ->
         read_contents(checkout.project, str(path).replace("0123", "0124"))
 
 
-def test_an_engine_that_does_not_answer_is_told(checkout: Checkout, engine: Engine) -> None:
+def test_an_engine_that_does_not_answer(checkout: Checkout, engine: Engine) -> None:
     engine.fails = True
     with pytest.raises(CanneryError, match="no engine answers"):
         read_contents(checkout.project, "full")

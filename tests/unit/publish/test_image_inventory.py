@@ -52,12 +52,12 @@ class Image:
     def get_archive(self, path: str) -> tuple[Iterator[bytes], Mapping[str, Any]]:
         self.asked.append(path)
         folder = path.removesuffix("/.")
-        found = {n: t for n, t in self.files.items() if n == path or n.startswith(folder + "/")}
-        if not found:
+        result = {n: t for n, t in self.files.items() if n == path or n.startswith(folder + "/")}
+        if not result:
             raise docker.errors.NotFound("no such path")
         stream = io.BytesIO()
         with tarfile.open(fileobj=stream, mode="w") as archive:
-            for name, text in found.items():
+            for name, text in result.items():
                 inner = f".{name.removeprefix(folder)}" if name != path else name.rpartition("/")[2]
                 member = tarfile.TarInfo(inner)
                 member.size = len(text.encode())
@@ -94,23 +94,23 @@ def image(target: Target, monkeypatch: pytest.MonkeyPatch) -> Image:
         f"{site}/torch/vendored/x-1.dist-info/METADATA": "Name: x\nVersion: 1\n",
         f"{CANN}/te-0.4.0.dist-info/METADATA": "Name: te\nVersion: 0.4.0\n",
     }
-    found = Image(files=files)
+    result = Image(files=files)
 
     @contextmanager
     def unstarted(name: str, platform: str) -> Iterator[Image]:
         assert (name, platform) == ("cannery:full", "linux/arm64")
-        yield found
-        found.removed = True
+        yield result
+        result.removed = True
 
     monkeypatch.setattr("cannery.engine.containers.unstarted", unstarted)
-    return found
+    return result
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 512, 1 << 20])
 def test_everything_is_read(image: Image, target: Target, chunk: int) -> None:
     image.chunk = chunk
-    found = image_inventory("cannery:full", "linux/arm64", target, {"nnal": "a" * 64})
-    assert found.versions == {
+    result = image_inventory("cannery:full", "linux/arm64", target, {"nnal": "a" * 64})
+    assert result.versions == {
         "wheels": {"apex": "0.1", "te": "0.4.0", "torch": "2.3.1"},
         "debian": {"libc6": "2.31-13", "tzdata": "2024a"},
         "vendor": {
@@ -120,18 +120,18 @@ def test_everything_is_read(image: Image, target: Target, chunk: int) -> None:
             "toolkit": "8.0.RC2",
         },
     }
-    assert {each.name: each.source for each in found.wheels} == {
+    assert {each.name: each.source for each in result.wheels} == {
         "apex": Origin.SIMULATOR,
         "te": Origin.CANN,
         "torch": Origin.INDEX,
     }
-    assert {each.name: each.sha256 for each in found.vendor}["nnal"] == "a" * 64
-    files = {each.name: (each.file, each.sha256) for each in (*found.wheels, *found.debian)}
+    assert {each.name: each.sha256 for each in result.vendor}["nnal"] == "a" * 64
+    files = {each.name: (each.file, each.sha256) for each in (*result.wheels, *result.debian)}
     assert {name: file for name, file in files.items() if file != ("", "")} == {
         "torch": ("torch-2.3.1-py3-none-any.whl", DIGEST),
         "libc6": ("libc6_2.31-13_arm64.deb", "d" * 64),
     }
-    assert (found.distribution, found.simulated) == ("debian-11", True)
+    assert (result.distribution, result.simulated) == ("debian-11", True)
     assert image.removed
 
 
@@ -153,9 +153,9 @@ def test_the_label_or_a_stand_in_makes_an_image_simulated(
 
 def test_an_image_without_either_is_not_simulated(image: Image, target: Target) -> None:
     image.simulated = "false"
-    found = image_inventory("cannery:full", "linux/arm64", target)
-    assert not found.simulated
-    assert {each.source for each in found.vendor} == {Origin.VENDOR}
+    result = image_inventory("cannery:full", "linux/arm64", target)
+    assert not result.simulated
+    assert {each.source for each in result.vendor} == {Origin.VENDOR}
 
 
 RPM_LIST = """\
@@ -197,8 +197,8 @@ def test_an_image_without_a_record_is_refused(image: Image, target: Target, text
 
 def test_an_image_without_a_lock_has_wheels_of_unknown_files(image: Image, target: Target) -> None:
     del image.files[LOCK]
-    found = image_inventory("cannery:full", "linux/arm64", target)
-    assert {each.name: each.source for each in found.wheels}["torch"] is Origin.UNKNOWN
+    result = image_inventory("cannery:full", "linux/arm64", target)
+    assert {each.name: each.source for each in result.wheels}["torch"] is Origin.UNKNOWN
 
 
 def test_an_image_with_a_broken_lock_is_refused(image: Image, target: Target) -> None:
@@ -213,7 +213,7 @@ def test_an_image_of_another_target_is_refused(image: Image, target: Target) -> 
         image_inventory("cannery:full", "linux/arm64", target)
 
 
-def test_an_archive_that_breaks_off_is_told(image: Image, target: Target) -> None:
+def test_an_incomplete_archive(image: Image, target: Target) -> None:
     image.cut = 700
     with pytest.raises(EngineError, match=r"archive of .* is incomplete"):
         image_inventory("cannery:full", "linux/arm64", target)

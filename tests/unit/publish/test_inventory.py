@@ -58,14 +58,14 @@ Version: 1:2.0-1
 """
 
 
-def test_what_dpkg_has_installed_is_found() -> None:
-    found = debian_packages(STATUS)
-    assert [(p.name, p.version, p.architecture) for p in found] == [
+def test_installed_packages_of_dpkg() -> None:
+    result = debian_packages(STATUS)
+    assert [(p.name, p.version, p.architecture) for p in result] == [
         ("half", "1:2.0-1", "all"),
         ("libc6", "2.31-13+deb11u11", "arm64"),
     ]
     # Without lists of files, the place of a package is unknown.
-    assert {(p.source, p.file, p.place) for p in found} == {(Origin.DEBIAN, "", "")}
+    assert {(p.source, p.file, p.place) for p in result} == {(Origin.DEBIAN, "", "")}
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_what_dpkg_has_installed_is_found() -> None:
 )
 def test_the_source_of_a_debian_package_is_named_if_it_differs(source: str, upstream: str) -> None:
     # A paragraph that another program than dpkg has written has no Status.
-    [found] = debian_packages(f"Package: x\n{source}Version: 1\nArchitecture: all\n")
-    assert (found.version, found.upstream) == ("1", upstream)
+    [result] = debian_packages(f"Package: x\n{source}Version: 1\nArchitecture: all\n")
+    assert (result.version, result.upstream) == ("1", upstream)
 
 
 def test_the_file_of_a_debian_package_is_that_of_its_layer() -> None:
@@ -106,12 +106,12 @@ def test_every_paragraph_is_a_package(packages: dict[str, str], more: str) -> No
         f"Description: x\n{description}Version: {version}\n"
         for name, version in packages.items()
     )
-    found = debian_packages(text)
-    assert {p.name: p.version for p in found} == packages
+    result = debian_packages(text)
+    assert {p.name: p.version for p in result} == packages
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "result"),
     [
         ('PRETTY_NAME="Debian GNU/Linux 11"\nVERSION_ID="11"\nID=debian\n', "debian-11"),
         ("ID=debian\n", "debian"),
@@ -119,11 +119,11 @@ def test_every_paragraph_is_a_package(packages: dict[str, str], more: str) -> No
         ("no line of this kind", ""),
     ],
 )
-def test_the_distribution_is_that_of_os_release(text: str, found: str) -> None:
-    assert distribution(text) == found
+def test_the_distribution_is_that_of_os_release(text: str, result: str) -> None:
+    assert distribution(text) == result
 
 
-def test_a_wheel_says_what_it_is() -> None:
+def test_a_wheel_has_its_metadata() -> None:
     metadata = (
         b"Metadata-Version: 2.1\nName: Typing_Extensions\nVersion: 4.12.2\n"
         b"Classifier: License :: OSI Approved :: MIT License\n\nName: of the text\n"
@@ -135,8 +135,8 @@ def test_a_wheel_says_what_it_is() -> None:
 
 @pytest.mark.parametrize("metadata", [b"", b"\xff\xfe", b"no header"])
 def test_a_wheel_without_metadata_has_the_name_of_its_folder(metadata: bytes) -> None:
-    found = wheel("torch_npu-2.1.0.post6.dist-info", metadata)
-    assert (found.name, found.version, found.license) == ("torch-npu", "2.1.0.post6", "")
+    result = wheel("torch_npu-2.1.0.post6.dist-info", metadata)
+    assert (result.name, result.version, result.license) == ("torch-npu", "2.1.0.post6", "")
 
 
 @given(st.binary(), st.text())
@@ -146,7 +146,7 @@ def test_any_metadata_is_read(metadata: bytes, folder: str) -> None:
 
 def test_a_wheel_has_the_source_that_the_lock_gives_it(checkout: Checkout) -> None:
     target = checkout.target()
-    found = wheels(
+    result = wheels(
         [
             Package(name="torch", version="2.3.1"),
             Package(name="numpy", version="2.0.0"),  # which the lock does not have
@@ -158,16 +158,16 @@ def test_a_wheel_has_the_source_that_the_lock_gives_it(checkout: Checkout) -> No
         parse_lock(lock_for(target)),
         simulated=False,
     )
-    assert {each.name: each.source for each in found} == {
+    assert {each.name: each.source for each in result} == {
         "apex": Origin.VENDOR,
         "numpy": Origin.UNKNOWN,
         "stray": Origin.UNKNOWN,
         "te": Origin.CANN,
         "torch": Origin.INDEX,
     }
-    assert [each.name for each in found] == sorted(each.name for each in found)
+    assert [each.name for each in result] == sorted(each.name for each in result)
     # Only of what is installed as it is locked the file is known.
-    assert {each.name: (each.file, each.sha256) for each in found if each.file} == {
+    assert {each.name: (each.file, each.sha256) for each in result if each.file} == {
         "torch": ("torch-2.3.1-py3-none-any.whl", DIGEST)
     }
 
@@ -175,42 +175,42 @@ def test_a_wheel_has_the_source_that_the_lock_gives_it(checkout: Checkout) -> No
 def test_the_simulator_s_wheel_is_not_the_vendor_s(checkout: Checkout) -> None:
     apex = [Package(name="apex", version="0.1+ascend")]
     for simulated, source in ((True, Origin.SIMULATOR), (False, Origin.VENDOR)):
-        [found] = wheels(apex, [], checkout.target(), EMPTY, simulated=simulated)
-        assert found.source is source
+        [result] = wheels(apex, [], checkout.target(), EMPTY, simulated=simulated)
+        assert result.source is source
 
 
 def test_vendor_files_have_names_versions_and_published_hashes(checkout: Checkout) -> None:
     target = checkout.target("bare")
-    found = vendor_packages(target, target.components, {"toolkit": "f" * 64}, simulated=False)
-    assert [(each.name, each.version, each.sha256) for each in found] == [
+    result = vendor_packages(target, target.components, {"toolkit": "f" * 64}, simulated=False)
+    assert [(each.name, each.version, each.sha256) for each in result] == [
         ("kernels", "8.0.T39", ""),
         ("python", "3.8.18", DIGEST),
         ("toolkit", "8.0.T39", "f" * 64),
     ]
-    assert {each.file for each in found} == {file.name for file in target.artifacts.values()}
-    assert {each.source for each in found} == {Origin.VENDOR}
+    assert {each.file for each in result} == {file.name for file in target.artifacts.values()}
+    assert {each.source for each in result} == {Origin.VENDOR}
 
 
 def test_cann_from_an_image_has_no_files_and_the_image_as_its_place(checkout: Checkout) -> None:
     image = f"quay.example/ascend/cann@sha256:{DIGEST}"
     target = checkout.target("bare", vendor_image=image)
-    found = {p.name: p for p in vendor_packages(target, target.components, {}, simulated=False)}
+    result = {p.name: p for p in vendor_packages(target, target.components, {}, simulated=False)}
     for name in ("toolkit", "kernels"):
-        assert (found[name].file, found[name].sha256) == ("", "")
-        assert found[name].place == f"the image {image}"
-        assert found[name].version == "8.0.T39"
-    assert found["python"].file == "cpython-3.8.18-aarch64.tar.gz"
+        assert (result[name].file, result[name].sha256) == ("", "")
+        assert result[name].place == f"the image {image}"
+        assert result[name].version == "8.0.T39"
+    assert result["python"].file == "cpython-3.8.18-aarch64.tar.gz"
 
 
 def test_a_stand_in_does_not_have_the_vendor_s_hash(checkout: Checkout) -> None:
     target = checkout.target("bare")
     published = replace(target.toolkit_file, sha256="a" * 64)
     target = checkout.target("bare", cann=with_packages(target.cann, toolkit=published))
-    found = {p.name: p for p in vendor_packages(target, target.components, {}, simulated=True)}
-    assert found["toolkit"].sha256 == ""
-    assert found["toolkit"].source is Origin.SIMULATOR
-    assert found["python"].sha256 == DIGEST  # which has no stand-in
-    assert found["python"].source is Origin.VENDOR
+    result = {p.name: p for p in vendor_packages(target, target.components, {}, simulated=True)}
+    assert result["toolkit"].sha256 == ""
+    assert result["toolkit"].source is Origin.SIMULATOR
+    assert result["python"].sha256 == DIGEST  # which has no stand-in
+    assert result["python"].source is Origin.VENDOR
 
 
 OSI = "License :: OSI Approved :: "
@@ -231,12 +231,12 @@ OSI = "License :: OSI Approved :: "
         ("", ""),
     ],
 )
-def test_only_what_is_certain_becomes_an_expression(words: str, meant: str) -> None:
+def test_only_certain_words_become_an_expression(words: str, meant: str) -> None:
     assert expression(words) == meant
 
 
 @pytest.mark.parametrize(
-    ("own", "words", "classifiers", "found"),
+    ("own", "words", "classifiers", "result"),
     [
         ("MIT AND BSD-3-Clause", "something else", [OSI + "Apache"], "BSD-3-Clause AND MIT"),
         ("", "MIT", [OSI + "Apache Software License"], "MIT"),
@@ -249,9 +249,9 @@ def test_only_what_is_certain_becomes_an_expression(words: str, meant: str) -> N
     ],
 )
 def test_the_most_certain_field_wins(
-    own: str, words: str, classifiers: list[str], found: str
+    own: str, words: str, classifiers: list[str], result: str
 ) -> None:
-    if " AND " in found:
-        assert {*declared(own, words, classifiers).split(" AND ")} == {*found.split(" AND ")}
+    if " AND " in result:
+        assert {*declared(own, words, classifiers).split(" AND ")} == {*result.split(" AND ")}
     else:
-        assert declared(own, words, classifiers) == found
+        assert declared(own, words, classifiers) == result

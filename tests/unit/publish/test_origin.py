@@ -60,16 +60,16 @@ def test_the_builder_is_the_job(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked = SimpleNamespace(version=lambda: {"Version": "29.1.0"})
-    said = "github.com/docker/buildx 0.13.1+ds1 0.13.1+ds1-3\n"
+    message = "github.com/docker/buildx 0.13.1+ds1 0.13.1+ds1-3\n"
     monkeypatch.setattr(client, "connect", lambda: asked)
-    monkeypatch.setattr(oci_image, "run", lambda *_, **__: (0, said))
-    found = builder(finished="2026-11-21T12:00:00Z", environ=environ)
-    assert (found.id, found.invocation) == (identity, invocation)
-    assert found.finished == "2026-11-21T12:00:00Z"
-    assert (found.engine, found.buildx) == ("29.1.0", "0.13.1+ds1")
+    monkeypatch.setattr(oci_image, "run", lambda *_, **__: (0, message))
+    result = builder(finished="2026-11-21T12:00:00Z", environ=environ)
+    assert (result.id, result.invocation) == (identity, invocation)
+    assert result.finished == "2026-11-21T12:00:00Z"
+    assert (result.engine, result.buildx) == ("29.1.0", "0.13.1+ds1")
 
 
-def test_an_engine_that_stops_meanwhile_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_stops_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     def version() -> dict[str, str]:
         raise requests.ConnectionError("Connection aborted.")
 

@@ -84,8 +84,8 @@ def dependencies(made: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def named(made: dict[str, Any], name: str) -> dict[str, Any]:
-    [found] = [each for each in dependencies(made) if each["name"] == name]
-    return found
+    [result] = [each for each in dependencies(made) if each["name"] == name]
+    return result
 
 
 def test_the_parameters_and_the_builder() -> None:
@@ -129,7 +129,7 @@ def test_the_commit_has_an_address_without_secrets(repository: str, uri: str) ->
     assert named(made, "source") == source
 
 
-def test_changes_that_are_not_committed_are_told() -> None:
+def test_uncommitted_changes_are_in_the_provenance() -> None:
     made = predicate(changed=True)
     assert named(made, "source")["annotations"] == {"changed": True}
     assert "annotations" not in named(predicate(), "source")
@@ -142,9 +142,9 @@ def test_without_a_commit_none_is_named() -> None:
 
 def test_a_base_is_named_by_its_digest() -> None:
     used = f"registry.example.com:5000/mirror/debian:bullseye-slim@sha256:{DIGEST}"
-    found = named(predicate(used=used), "BASE_IMAGE")
-    assert found["digest"] == {"sha256": DIGEST}
-    url = PackageURL.from_string(found["uri"])
+    result = named(predicate(used=used), "BASE_IMAGE")
+    assert result["digest"] == {"sha256": DIGEST}
+    url = PackageURL.from_string(result["uri"])
     assert (url.type, url.namespace, url.name) == (
         "docker",
         "registry.example.com:5000/mirror",
@@ -160,20 +160,20 @@ def test_the_image_of_cann_is_a_dependency_by_its_digest() -> None:
     toolkit = replace(CONTENTS.vendor[1], file="")
     taken = replace(CONTENTS, vendor=(CONTENTS.vendor[0], toolkit), vendor_image=image)
     made = predicate(taken)
-    found = named(made, "CANN")
-    assert found["digest"] == {"sha256": DIGEST}
-    url = PackageURL.from_string(found["uri"])
+    result = named(made, "CANN")
+    assert result["digest"] == {"sha256": DIGEST}
+    url = PackageURL.from_string(result["uri"])
     assert (url.namespace, url.name, url.version) == ("quay.example/ascend", "cann", "9.1.0")
     assert CONTENTS.vendor[1].file not in {each["name"] for each in dependencies(made)}
     read_slsa(made)
 
 
 def test_a_stand_in_is_no_image_of_a_registry() -> None:
-    found = named(predicate(used=f"sha256:{DIGEST}"), "BASE_IMAGE")
-    assert found["digest"] == {"sha256": DIGEST}
-    assert "uri" not in found
-    assert found["annotations"]["insteadOf"] == TARGET.base.image
-    assert found["annotations"]["bootstrapped"] == f"Debian {TARGET.base.suite}"
+    result = named(predicate(used=f"sha256:{DIGEST}"), "BASE_IMAGE")
+    assert result["digest"] == {"sha256": DIGEST}
+    assert "uri" not in result
+    assert result["annotations"]["insteadOf"] == TARGET.base.image
+    assert result["annotations"]["bootstrapped"] == f"Debian {TARGET.base.suite}"
 
 
 def test_a_wheel_is_named_with_its_file() -> None:
@@ -188,9 +188,9 @@ def test_a_wheel_is_named_with_its_file() -> None:
 
 def test_a_wheel_of_the_build_stage_is_that_for_the_building_machine() -> None:
     made = predicate(build_stage=BUILD_STAGE)
-    found = named(made, "uv")
-    assert found["digest"] == {"sha256": UV["x86_64"]}
-    assert found["annotations"] == {
+    result = named(made, "uv")
+    assert result["digest"] == {"sha256": UV["x86_64"]}
+    assert result["annotations"] == {
         "usedIn": "build stage",
         "file": "uv-1-py3-none-manylinux_2_17_x86_64.whl",
     }

@@ -32,15 +32,15 @@ INDEX = LocatedImage(reference="", digest="", platforms={"linux/arm64": "sha256:
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """Both targets are built, checked and committed."""
-    found = make_world(tmp_path, monkeypatch)
-    found.run()
+    result = make_world(tmp_path, monkeypatch)
+    result.run()
     # No test asks a server beyond this machine.
     monkeypatch.setattr(push_checks, "locate", lambda *_: INDEX)
-    (found.checkout.project.root / ".gitignore").write_text("/.cannery/\n", encoding="utf-8")
-    git(found, "init", "--quiet")
-    git(found, "add", "--all")
-    git(found, "commit", "--quiet", "--message", "all")
-    return found
+    (result.checkout.project.root / ".gitignore").write_text("/.cannery/\n", encoding="utf-8")
+    git(result, "init", "--quiet")
+    git(result, "add", "--all")
+    git(result, "commit", "--quiet", "--message", "all")
+    return result
 
 
 def ask(world: World, names: list[str] | None = None, *allow: str, **more: Any) -> list[Candidate]:
@@ -60,7 +60,7 @@ def refused(world: World, names: list[str] | None = None, *allow: str, **more: A
     return [str(problem) for problem in caught.value.problems]
 
 
-def test_what_is_built_checked_and_committed_may_go(world: World) -> None:
+def test_a_built_checked_and_committed_image_may_be_pushed(world: World) -> None:
     full, bare = ask(world, BOTH)
     assert (full.target.id, full.name, full.simulated) == ("full", "cannery:full", False)
     assert full.key.startswith("sha256:")
@@ -69,32 +69,32 @@ def test_what_is_built_checked_and_committed_may_go(world: World) -> None:
     assert bare.target.id == "bare"
 
 
-def test_what_is_not_here(world: World) -> None:
-    [said] = refused(world, simulate=True)
-    assert "full: this machine has no image cannery:full-sim." in said
-    assert "python build.py --target full --simulate" in said
+def test_an_image_that_is_not_built(world: World) -> None:
+    [message] = refused(world, simulate=True)
+    assert "full: this machine has no image cannery:full-sim." in message
+    assert "python build.py --target full --simulate" in message
 
 
-def test_what_was_not_checked(world: World) -> None:
+def test_an_unchecked_image(world: World) -> None:
     world.run(["full"], force=True, test=False)
-    [said] = refused(world)
-    assert "full: the current checks have not all passed on it (device: none)" in said
-    [found] = ask(world, ["full"], "unverified")
-    assert found.report == ""
+    [message] = refused(world)
+    assert "full: the current checks have not all passed on it (device: none)" in message
+    [result] = ask(world, ["full"], "unverified")
+    assert result.report == ""
 
 
-def test_what_was_checked_with_other_checks(world: World) -> None:
+def test_an_image_checked_with_other_checks(world: World) -> None:
     folder = world.checkout.project.root / "tests" / "image" / "os"
     folder.mkdir(parents=True)
     (folder / "test_os.py").write_text("def test_more(): ...\n", encoding="utf-8")
     assert "--allow unverified" in refused(world)[0]
 
 
-def test_what_is_simulated(world: World) -> None:
+def test_a_simulated_image(world: World) -> None:
     image, labels = world.store["cannery:full"]
     world.store["cannery:full-sim"] = (image, labels)
-    said = refused(world, ["full"], "unverified", "differs", simulate=True)
-    assert [each for each in said if "is simulated" in each and "--allow simulated" in each]
+    message = refused(world, ["full"], "unverified", "differs", simulate=True)
+    assert [each for each in message if "is simulated" in each and "--allow simulated" in each]
     assert ask(world, ["full"], "unverified", "differs", "simulated", simulate=True)[0].simulated
 
 
@@ -103,15 +103,15 @@ def test_a_simulated_image_whose_label_says_otherwise(world: World) -> None:
     assert labels["io.cannery.simulated"] == "false"
     world.markers[image] = ("/usr/local/Ascend/simulated",)
     assert [each for each in refused(world) if "is simulated" in each]
-    [found] = ask(world, ["full"], "simulated", "unverified")
-    assert found.simulated
+    [result] = ask(world, ["full"], "simulated", "unverified")
+    assert result.simulated
 
 
 def test_a_file_that_is_not_committed(world: World) -> None:
     folder = world.checkout.project.images / "full"
     git(world, "rm", "--quiet", "--cached", "images/full/Dockerfile")
-    [said] = refused(world)
-    assert "not committed: images/full/Dockerfile" in said
+    [message] = refused(world)
+    assert "not committed: images/full/Dockerfile" in message
     assert (folder / "Dockerfile").is_file()
     assert ask(world, ["full"], "differs")
 
@@ -119,8 +119,8 @@ def test_a_file_that_is_not_committed(world: World) -> None:
 def test_an_image_of_other_files(world: World) -> None:
     name = world.checkout.matrix.targets["full"].artifacts["toolkit"].name
     (world.artifacts / name).write_text("#!/bin/sh\nother\n", encoding="utf-8")
-    [said] = refused(world)
-    assert "its content key is sha256:" in said
+    [message] = refused(world)
+    assert "its content key is sha256:" in message
     (world.artifacts / name).unlink()
     assert "its content key cannot be computed" in refused(world)[0]
 
@@ -134,26 +134,26 @@ def test_an_image_that_build_py_has_not_built(world: World) -> None:
     image, labels = world.store["cannery:full"]
     world.store["cannery:full"] = (image, {k: v for k, v in labels.items() if "key" not in k})
     allowed = ("unverified", "simulated", "differs")
-    [said] = refused(world, ["full"], *allowed)
-    assert "has no content key" in said
+    [message] = refused(world, ["full"], *allowed)
+    assert "has no content key" in message
 
 
-def test_everything_is_said_at_once(world: World) -> None:
+def test_all_problems_at_once(world: World) -> None:
     world.run(["full"], force=True, test=False)
     del world.store["cannery:bare"]
     git(world, "rm", "--quiet", "--cached", "images/full/Dockerfile")
-    said = refused(world, BOTH)
-    assert [each.partition(":")[0] for each in said] == ["full", "full", "bare"]
+    message = refused(world, BOTH)
+    assert [each.partition(":")[0] for each in message] == ["full", "full", "bare"]
 
 
 def test_a_release_asks_for_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cosign, "find_cosign", lambda: None)
     (world.checkout.project.root / "notes.txt").write_text("new\n", encoding="utf-8")
-    said = "\n".join(refused(world, release=True))
-    assert "a release needs a clean checkout, and these files differ: notes.txt" in said
-    assert "a release needs a key to sign it with" in said
-    assert "cosign, which signs images, is not installed" in said
-    assert "(device: npu)" in said
+    message = "\n".join(refused(world, release=True))
+    assert "a release needs a clean checkout, and these files differ: notes.txt" in message
+    assert "a release needs a key to sign it with" in message
+    assert "cosign, which signs images, is not installed" in message
+    assert "(device: npu)" in message
 
 
 def test_a_release_needs_bases_with_a_digest(world: World) -> None:
@@ -163,9 +163,9 @@ def test_a_release_needs_bases_with_a_digest(world: World) -> None:
     }
     changed = replace(world.checkout.matrix, targets=targets)
     world.checkout = replace(world.checkout, matrix=changed)
-    said = "\n".join(refused(world, BOTH, release=True))
-    assert "base debian-11 (debian:11) of full, bare has no digest" in said
-    assert "debian-12" not in said
+    message = "\n".join(refused(world, BOTH, release=True))
+    assert "base debian-11 (debian:11) of full, bare has no digest" in message
+    assert "debian-12" not in message
 
 
 def test_a_release_needs_an_answer_from_git(world: World) -> None:
@@ -190,24 +190,26 @@ def relabelled(world: World, **origins: str) -> None:
 )
 def test_a_release_has_no_stand_in_below_it(world: World, origin: str, kind: str) -> None:
     relabelled(world, BASE_IMAGE=origin)
-    said = "\n".join(refused(world, release=True))
-    assert f"full: cannery:full was built with {kind} for base debian-11 (BASE_IMAGE)." in said
+    message = "\n".join(refused(world, release=True))
+    assert f"full: cannery:full was built with {kind} for base debian-11 (BASE_IMAGE)." in message
     relabelled(world, BASE_IMAGE="registry", BUILD_IMAGE=origin)
-    said = "\n".join(refused(world, release=True))
-    assert f"was built with {kind} for base debian-12 (BUILD_IMAGE). Build it again where" in said
+    message = "\n".join(refused(world, release=True))
+    assert (
+        f"was built with {kind} for base debian-12 (BUILD_IMAGE). Build it again where" in message
+    )
     # What is no release may be on one.
     assert ask(world)
     relabelled(world, BASE_IMAGE="registry", BUILD_IMAGE="registry")
     assert "was built with" not in "\n".join(refused(world, release=True))
 
 
-def test_an_image_that_does_not_say_what_it_is_on(world: World) -> None:
+def test_an_image_without_the_label_of_its_bases(world: World) -> None:
     image, labels = world.store["cannery:full"]
     own = {name: value for name, value in labels.items() if name != "io.cannery.bases"}
     world.store["cannery:full"] = (image, own)
-    [said] = refused(world)
-    assert "cannery:full does not say which images its bases are." in said
-    assert "python build.py --target full --force" in said
+    [message] = refused(world)
+    assert "cannery:full does not say which images its bases are." in message
+    assert "python build.py --target full --force" in message
 
 
 def test_a_release_needs_bases_with_the_digest_of_an_index(
@@ -222,10 +224,10 @@ def test_a_release_needs_bases_with_the_digest_of_an_index(
         raise EngineError("nobody answers")
 
     monkeypatch.setattr(push_checks, "locate", locate)
-    said = "\n".join(refused(world, BOTH, release=True))
-    assert "base debian-11 (debian:11@sha256:" in said
-    assert "has the digest of an image for one platform. Write the digest of the index" in said
-    assert "nobody answers" in said
+    message = "\n".join(refused(world, BOTH, release=True))
+    assert "base debian-11 (debian:11@sha256:" in message
+    assert "has the digest of an image for one platform. Write the digest of the index" in message
+    assert "nobody answers" in message
     assert max(platform for *_, platform in asked) == "linux/arm64"
     assert len(asked) == 2
 
@@ -242,8 +244,8 @@ def test_a_release_that_has_it_all(
     loaded["runs"].append({**loaded["runs"][0], "device": "npu"})
     report.write_text(json.dumps(loaded), encoding="utf-8")
     key = tmp_path / "cosign.key"
-    [said] = refused(world, release=True, signing_key=str(key))
-    assert "cosign.key' does not exist" in said
+    [message] = refused(world, release=True, signing_key=str(key))
+    assert "cosign.key' does not exist" in message
     key.write_text("a key", encoding="utf-8")
     assert ask(world, release=True, signing_key=str(key))
     assert ask(world, release=True, signing_key="awskms:///alias/release")

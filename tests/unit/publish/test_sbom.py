@@ -25,8 +25,8 @@ def bill(checkout: Checkout) -> dict[str, Any]:
 
 
 def package(bill: dict[str, Any], spdx_id: str) -> dict[str, Any]:
-    [found] = [each for each in bill["packages"] if each["SPDXID"] == spdx_id]
-    return dict(found)
+    [result] = [each for each in bill["packages"] if each["SPDXID"] == spdx_id]
+    return dict(result)
 
 
 def test_it_is_valid_and_says_everything(bill: dict[str, Any]) -> None:
@@ -96,8 +96,8 @@ def test_licences_are_expressions_or_references(bill: dict[str, Any]) -> None:
 )
 def test_a_package_has_the_url_of_where_it_came_from(name: str, url: str) -> None:
     every = (*CONTENTS.wheels, *CONTENTS.debian, *CONTENTS.vendor)
-    [found] = [each for each in every if each.name == name]
-    made = package_url(found, CONTENTS)
+    [result] = [each for each in every if each.name == name]
+    made = package_url(result, CONTENTS)
     assert PackageURL.from_string(made) == PackageURL.from_string(url)
 
 

@@ -40,14 +40,14 @@ def never() -> Iterator[bytes]:
 
 @pytest.mark.parametrize("compression", ["zstd", "gzip"])
 def test_every_form_gives_the_same_blobs(tmp_path: Path, compression: str) -> None:
-    found = [
+    result = [
         pack(tmp_path / f"{number}-{size}", archive, compression, size)
         for number, archive in enumerate(FORMS.values())
         for size in (777, 1 << 20)
     ]
-    assert {each.config for each in found} == {IMAGE.config}
-    assert len({tuple(layer.blob for layer in each.layers) for each in found}) == 1
-    for packed in found[0].layers:
+    assert {each.config for each in result} == {IMAGE.config}
+    assert len({tuple(layer.blob for layer in each.layers) for each in result}) == 1
+    for packed in result[0].layers:
         content = packed.path.read_bytes()
         assert digest(content) == packed.blob.digest
         assert len(content) == packed.blob.size
@@ -65,7 +65,7 @@ def test_the_number_of_processors_does_not_matter(
     assert made[0] == made[1] == made[2]
 
 
-def test_what_is_kept_is_not_asked_for_again(tmp_path: Path) -> None:
+def test_cached_layers_need_no_archive(tmp_path: Path) -> None:
     first = pack(tmp_path, FORMS["overlay2"])
     again = Blobs(folder=tmp_path).pack(IMAGE.image, IMAGE.diff_ids, never)
     assert again == first
@@ -81,10 +81,10 @@ def test_a_layer_that_two_images_share_is_compressed_once(
     name = layers._COMPRESSORS["zstd"][0]
     counted = {"zstd": (name, lambda: made.append("one") or compress())}  # type: ignore[func-returns-value]
     monkeypatch.setattr(layers, "_COMPRESSORS", counted)
-    found = Blobs(folder=tmp_path).pack(
+    result = Blobs(folder=tmp_path).pack(
         other.image, other.diff_ids, lambda: pieces(other.layout("plain"))
     )
-    assert len(found.layers) == 2
+    assert len(result.layers) == 2
     assert made == ["one"]
 
 
@@ -97,7 +97,7 @@ def test_a_blob_that_was_cut_short_is_made_again(tmp_path: Path) -> None:
     assert again.layers[1].path.read_bytes() == whole
 
 
-def test_nothing_half_made_is_left(tmp_path: Path) -> None:
+def test_no_partial_file_is_left(tmp_path: Path) -> None:
     archive = FORMS["overlay2"]
 
     def broken() -> Iterator[bytes]:
@@ -110,7 +110,7 @@ def test_nothing_half_made_is_left(tmp_path: Path) -> None:
     assert pack(tmp_path, archive).config == IMAGE.config
 
 
-def test_what_a_killed_run_was_making_is_removed(tmp_path: Path) -> None:
+def test_files_of_a_killed_run_are_removed(tmp_path: Path) -> None:
     killed = """
 import os, sys
 from pathlib import Path
@@ -138,7 +138,7 @@ def test_an_archive_without_a_layer(tmp_path: Path) -> None:
         pack(tmp_path, b"no archive" * 100)
 
 
-def test_a_blob_that_is_not_what_it_says(tmp_path: Path) -> None:
+def test_a_layer_of_another_compression(tmp_path: Path) -> None:
     blob = pack(tmp_path, FORMS["overlay2"]).layers[0].blob
     with pytest.raises(ValueError, match="cannot be unpacked"):
         unpacked(blob, pieces(b"something else"))

@@ -29,7 +29,7 @@ def keep(folder: Path, *records: Record) -> None:
     write_files({path_of(folder, each): to_text(each) for each in records})
 
 
-def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     keep(tmp_path, RECORD)
     assert read_records(tmp_path) == (RECORD,)
     assert path_of(tmp_path, RECORD) == tmp_path / "full" / "full-0123456789ab.json"
@@ -76,9 +76,9 @@ def test_the_latest_is_the_last_pushed_real_one(tmp_path: Path) -> None:
     simulated = record(tag="full-2-sim", pushed="2026-12-01T00:00:00Z", simulated=True)
     other = record(target="bare", tag="bare-1", pushed="2026-12-02T00:00:00Z")
     keep(tmp_path, RECORD, simulated, other, older)
-    found = read_records(tmp_path)
-    assert [each.tag for each in found] == ["full-1", RECORD.tag, "full-2-sim", "bare-1"]
-    assert latest(found, "full") == RECORD
+    result = read_records(tmp_path)
+    assert [each.tag for each in result] == ["full-1", RECORD.tag, "full-2-sim", "bare-1"]
+    assert latest(result, "full") == RECORD
     assert latest([simulated], "full") == simulated
 
 
@@ -93,44 +93,43 @@ def spoil(**changes: Any) -> str:
 
 
 SPOILT = {
-    "no JSON": ("{", "Expecting property name"),
-    "no mapping": ("[]", "is not a valid record of a push: it: "),
+    "no JSON": ("{", "is not a valid record of a push: it is not JSON: Expecting property name"),
+    "no mapping": ("[]", "reads schema 1 only"),
     "schema": (spoil(schema=2), "reads schema 1 only"),
-    "missing": (spoil(digest=None), "digest: field required"),
-    "unknown": (spoil(colour="red"), "colour: unexpected"),
-    "type": (spoil(simulated="no"), "simulated: input should be a valid boolean"),
-    "number": (spoil(digest=1), "digest: input should be a valid string"),
-    "mapping": (spoil(components=[]), "components: input should be a"),
+    "missing": (spoil(digest=None), "the field 'digest' is missing"),
+    "unknown": (spoil(colour="red"), "the field 'colour' is unknown"),
+    "type": (spoil(simulated="no"), "the field 'simulated' is wrong: Input should be a valid bool"),
+    "mapping": (spoil(components=[]), "the field 'components' is wrong: Input should be"),
     "layer": (
         spoil(platforms={"linux/arm64": {"layers": [{}]}}),
-        "arm64.digest: field",
+        "the field 'platforms.linux/arm64.digest' is missing",
     ),
     "name": (spoil(tag="full-2"), "it is the record of full, tag full-2, which has another name"),
 }
 
 
-@pytest.mark.parametrize(("text", "said"), SPOILT.values(), ids=SPOILT)
-def test_a_spoilt_record_is_an_error_with_its_name(tmp_path: Path, text: str, said: str) -> None:
+@pytest.mark.parametrize(("text", "message"), SPOILT.values(), ids=SPOILT)
+def test_a_spoilt_record_is_an_error_with_its_name(tmp_path: Path, text: str, message: str) -> None:
     path = path_of(tmp_path, RECORD)
     write_files({path: text, tmp_path / "bare" / "bare-1.json": "{"})
     with pytest.raises(FileError) as caught:
         read_records(tmp_path)
     assert len(caught.value.problems) == 2
     assert str(path) in str(caught.value)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_the_difference_between_two_lists() -> None:
     before = {"wheels": {"torch": "2.1.0", "numpy": "1.26.4", "six": "1"}, "debian": {"git": "1"}}
     after = {"wheels": {"torch": "2.3.1", "numpy": "1.26.4"}, "debian": {"git": "2", "vim": "9"}}
-    found = difference("full-1", before, after)
-    assert found.since == "full-1"
-    assert found.added == {"vim": "9"}
-    assert found.removed == {"six": "1"}
-    assert found.changed == {"torch": ("2.1.0", "2.3.1"), "git": ("1", "2")}
+    result = difference("full-1", before, after)
+    assert result.since == "full-1"
+    assert result.added == {"vim": "9"}
+    assert result.removed == {"six": "1"}
+    assert result.changed == {"torch": ("2.1.0", "2.3.1"), "git": ("1", "2")}
 
 
-def test_names_that_two_kinds_have_are_told_apart() -> None:
+def test_equal_names_of_two_kinds_get_the_kind_in_front() -> None:
     before = {"wheels": {"attr": "1"}, "debian": {"attr": "2.4"}}
     after = {"wheels": {"attr": "2"}, "debian": {"attr": "2.4"}}
     assert difference("", before, after).changed == {"wheels:attr": ("1", "2")}

@@ -95,25 +95,25 @@ def repository(place: Place, ca: Path | None = None) -> Repository:
     return Repository(place.url.rpartition("/")[2], "ascend", ca=ca, retries=BRIEF)
 
 
-def read(found: Repository) -> bytes:
-    return found.read_blob(DESCRIPTOR, b"".join)
+def read(result: Repository) -> bytes:
+    return result.read_blob(DESCRIPTOR, b"".join)
 
 
-def put(found: Repository) -> None:
-    found.put_blob(DESCRIPTOR, lambda: io.BytesIO(BLOB), mount="cannery")
+def put(result: Repository) -> None:
+    result.put_blob(DESCRIPTOR, lambda: io.BytesIO(BLOB), mount="cannery")
 
 
-def put_manifest(found: Repository) -> None:
-    found.put_manifest("one", Document(media_type=MANIFEST, content=b"{}"))
+def put_manifest(result: Repository) -> None:
+    result.put_manifest("one", Document(media_type=MANIFEST, content=b"{}"))
 
 
 ASKS = {
     "blob": read,
     "upload": put,
-    "manifest": lambda found: found.manifest("one"),
-    "head": lambda found: found.resolve("one"),
+    "manifest": lambda result: result.manifest("one"),
+    "head": lambda result: result.resolve("one"),
     "put manifest": put_manifest,
-    "delete": lambda found: found.delete("one"),
+    "delete": lambda result: result.delete("one"),
 }
 
 
@@ -137,7 +137,7 @@ def test_an_upload_location_on_another_host_gets_no_login(registry: Place, other
     assert not other.has_seen_the_password()
 
 
-def test_what_was_obtained_for_the_registry_is_kept_from_storage(
+def test_the_token_of_the_registry_is_not_sent_to_its_storage(
     registry: Place, other: Place
 ) -> None:
     def reply(_method: str, path: str, login: str) -> Reply:

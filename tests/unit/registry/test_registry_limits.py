@@ -106,7 +106,7 @@ def test_odd_descriptors_are_no_manifest(entry: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("ask", ["manifest", "error", "config"])
-def test_what_is_too_large_is_not_read(
+def test_large_answers_are_not_read(
     repository: Repository, monkeypatch: pytest.MonkeyPatch, ask: str
 ) -> None:
     sent = 0
@@ -133,7 +133,7 @@ def test_what_is_too_large_is_not_read(
     assert sent < 48 << 20
 
 
-def test_a_config_that_says_it_is_large_is_not_asked_for(
+def test_a_large_config_is_not_requested(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Answers, "sends", staticmethod(lambda _: pytest.fail("it was asked for")))
@@ -142,7 +142,7 @@ def test_a_config_that_says_it_is_large_is_not_asked_for(
         repository.read_config(blob)
 
 
-def test_an_answer_that_drips_is_broken_off(
+def test_a_slow_answer_is_broken_off(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size, sent, over = 1000, 0, Event()
@@ -174,16 +174,14 @@ def test_an_odd_time_to_wait(
         repository.manifest("one")
 
 
-def test_a_registry_that_asks_to_wait_for_a_day_is_given_up(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_wait_of_a_day(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     sending(monkeypatch, b"", 503, Retry_After="86400")
     monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it waits"))
     with pytest.raises(RegistryError, match=r"503 1 times, and asks to wait for 86400 s"):
         repository.manifest("one")
 
 
-def test_what_a_registry_says_stays_on_one_line(
+def test_messages_of_a_registry_stay_on_one_line(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = json.dumps({"errors": [{"message": "no\n::error::x\x1b[2J\u202e", "detail": "\ud800"}]})
@@ -196,7 +194,7 @@ def test_what_a_registry_says_stays_on_one_line(
 
 
 @pytest.mark.parametrize(("error", "tries"), [(NoConnection, 6), (ConnectTimeout, 1)])
-def test_a_host_that_has_never_answered_is_given_up_early(
+def test_a_host_without_any_answer_is_given_up_early(
     monkeypatch: pytest.MonkeyPatch, error: type[Exception], tries: int
 ) -> None:
     waited: list[float] = []
@@ -212,7 +210,7 @@ def test_a_host_that_has_never_answered_is_given_up_early(
     assert sum(waited) < 10
 
 
-def test_a_registry_that_has_answered_is_asked_for_a_minute(
+def test_requests_are_repeated_for_a_minute(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[float] = []
