@@ -172,11 +172,6 @@ def test_uv_with_other_constraints_is_told_at_import(image: Image, tmp_path: Pat
     assert (code, said.count(WARNING)) == (0, 1)
 
 
-def test_a_requirements_file_is_no_way_around(image: Image, tmp_path: Path) -> None:
-    (tmp_path / "requirements.txt").write_text("six\ntorchvision==0.22.1\n", encoding="utf-8")
-    assert f"  {HELD}\n" in image.install("-r", str(tmp_path / "requirements.txt"))
-
-
 def test_what_moves_nothing_is_installed_without_a_word(image: Image) -> None:
     options = ("install", "--dry-run", "--no-index", "--find-links", image.index)
     for wanted in (("six", "torch"), ("torch==2.1.0",)):
@@ -185,28 +180,10 @@ def test_what_moves_nothing_is_installed_without_a_word(image: Image) -> None:
         assert "holds these" not in said
 
 
-def test_what_the_message_says_to_do_works(image: Image) -> None:
-    options = ("install", "--dry-run", "--no-index", "--find-links", image.index)
-    code, said = image.run(image.python, "-m", "pip", *options, "torchvision==0.22.1")
-    assert code == 0, said
-    assert "Would install torch-2.7.1 torchvision-0.22.1" in said
-
-
-def test_a_failure_that_no_constraint_is_the_cause_of(image: Image) -> None:
-    assert "holds these" not in image.install("nowhere-to-be-found")
-
-
 def test_a_constraint_that_is_not_the_images(image: Image) -> None:
     said = image.install("torch==2.7.1", "-c", str(image.constraints), held=False)
     assert "(constraint) torch==2.1.0" in said
     assert "holds these" not in said
-
-
-@pytest.mark.parametrize("quiet", ["-q", "-qq"])
-def test_pip_says_it_when_it_is_quiet(image: Image, quiet: str) -> None:
-    said = image.install("torch==2.7.1", quiet)
-    assert f"  {HELD}\n" in said
-    assert HOW in said
 
 
 @pytest.mark.parametrize("python", [(), ("--python", "PYTHON")], ids=["pip", "pip --python"])
@@ -267,11 +244,6 @@ def torch_of(image: Image, version: str) -> tuple[int, str]:
     return image.run(image.python, "-c", "import torch_npu; print('ok')", PYTHONPATH=str(folder))
 
 
-def test_a_torch_that_is_not_the_images_is_told_at_import(image: Image) -> None:
-    code, said = torch_of(image, "2.7.1")
-    assert (code, said.splitlines()[-1], said.count(WARNING)) == (0, "ok", 1)
-
-
 @pytest.mark.parametrize("version", ["2.1.0", "2.1.0+cpu"])
 def test_the_image_s_own_torch_is_imported_without_a_word(image: Image, version: str) -> None:
     assert torch_of(image, version) == (0, "ok\n")
@@ -302,16 +274,6 @@ def test_uv_sync_does_not_bring_another_torch_without_a_word(image: Image, tmp_p
     assert (code, said.count(WARNING)) == (0, 1)
     assert f"\n  {next(tmp_path.glob('.venv/lib/*/site-packages'))}\n" in said
     assert image.run(python, "-c", IMPORT, CANNERY_GUARD="off", **guarded) == (0, "")
-
-
-def test_pip_without_its_settings_warns_when_it_ends(image: Image, tmp_path: Path) -> None:
-    venv.create(tmp_path, symlinks=True)
-    [site] = tmp_path.glob("lib/python3*/site-packages")
-    shutil.copytree(Path(pip.__file__).parent, site / "pip")
-    options = ("--isolated", "install", "--no-index", "--find-links", image.index)
-    words = (tmp_path / "bin/python", "-m", "pip", *options, "torch==2.7.1")
-    code, said = image.run(*words, PYTHONPATH=str(image.shared), **image.held)
-    assert (code, said.count(WARNING)) == (0, 1)
 
 
 def test_pip_before_21_names_only_the_requirement(image: Image) -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from cannery.building.ci_jobs import (
     MAX_CI_JOBS,
-    RUNNERS,
     TAGS,
     Job,
     make_jobs,
@@ -69,18 +68,6 @@ def test_every_target_is_in_one_job_of_its_platform(
     assert not shards or len(jobs) <= shards
     by_id = {target.id: target.platform for target in targets}
     assert all({by_id[name] for name in job.targets} == {job.platform} for job in jobs)
-
-
-@given(selections())
-def test_what_shares_cann_and_torch_is_kept_together(
-    selection: tuple[list[Target], dict[str, list[Layer]]],
-) -> None:
-    targets, layers = selection
-    places: dict[tuple[str, ...], set[int]] = {}
-    for job in make_jobs(targets, layers):
-        for name in job.targets:
-            places.setdefault(tuple(p.identity for p in layers[name][:2]), set()).add(job.index)
-    assert all(len(each) == 1 for each in places.values())
 
 
 def many(count: int) -> tuple[list[Target], dict[str, list[Layer]]]:
@@ -159,7 +146,3 @@ def test_a_child_pipeline_of_a_schedule_reads_no_cache(source: str, *, forced: b
 def test_a_child_pipeline_has_a_job_whatever_there_is_to_do(jobs: Sequence[Job]) -> None:
     pipeline = yaml.safe_load(to_gitlab(jobs, simulate=True))
     assert len(names(pipeline)) == 1
-
-
-def test_there_are_runners_for_every_platform() -> None:
-    assert RUNNERS.keys() == TAGS.keys() == {*PLATFORMS}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cannery.building import failure_report
-from cannery.building.failure_report import report_text, reported, without_secrets
+from cannery.building.failure_report import report_text, reported
 from cannery.common.errors import BuildError, CanneryError, UsageError
 from cannery.options import BuildOptions
 from tests.unit.world import FILE, World, make_world
@@ -62,13 +62,6 @@ def test_a_failed_build_is_reported_without_secrets(world: World, tmp_path: Path
     assert f"\n{package} {hashlib.sha256(FILE.encode()).hexdigest()}\n" in text
 
 
-def test_what_is_not_there_is_said(world: World, tmp_path: Path) -> None:
-    project = world.checkout.project
-    options = BuildOptions(artifacts=tmp_path / "nowhere")
-    text = report_text(project, [world.checkout.target()], options, BuildError("no"))
-    assert f"{world.checkout.target().toolkit_file.name} is not there" in text
-
-
 def test_an_engine_that_does_not_answer_is_said(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,8 +97,3 @@ def test_a_file_that_cannot_be_written_does_not_hide_why_the_build_failed(
     with pytest.raises(BuildError, match="full: no"):
         failed(world, BuildOptions(artifacts=world.artifacts, report=tmp_path / "folder"))
     assert "--report: cannot write " in capsys.readouterr().err
-
-
-def test_what_is_no_secret_stays(tmp_path: Path) -> None:
-    text = "--mount=type=secret,id=ca --secret id=index,src=FILE ARG TOOLKIT_SHA256=ab12\n"
-    assert without_secrets(text, tmp_path) == text

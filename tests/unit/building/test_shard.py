@@ -39,19 +39,6 @@ def test_every_target_is_in_one_shard(items: list[TargetCost], count: int) -> No
     assert all(shard == sorted(shard, key=order.index) for shard in shards)
 
 
-@given(selections(), st.integers(1, 12), st.randoms())
-def test_the_order_of_the_selection_does_not_count(
-    items: list[TargetCost], count: int, random: st.DataObject
-) -> None:
-    turned = list(items)
-    random.shuffle(turned)  # type: ignore[attr-defined]
-    first = [{*shard} for shard in divide_targets(items, count)]
-    assert first == [{*shard} for shard in divide_targets(items, count)]
-    costs = sorted(round(cost(items, [*shard])) for shard in first)
-    again = sorted(round(cost(items, shard)) for shard in divide_targets(turned, count))
-    assert abs(costs[-1] - again[-1]) <= 2 * max(cost(items, [each.id]) for each in items)
-
-
 @given(selections(), st.integers(1, 12))
 def test_no_shard_has_much_more_than_its_share(items: list[TargetCost], count: int) -> None:
     shards = divide_targets(items, count)
@@ -74,12 +61,6 @@ def test_a_family_stays_together_where_that_is_fair() -> None:
 def test_a_family_is_split_where_one_would_do_all_the_work() -> None:
     items = [TargetCost(id=f"a{number}", costs={"a": 10.0}, family=("a",)) for number in range(8)]
     assert [len(shard) for shard in divide_targets(items, 4)] == [2, 2, 2, 2]
-
-
-def test_there_may_be_more_machines_than_targets() -> None:
-    items = [TargetCost(id="only", costs={}, family=())]
-    assert sorted(divide_targets(items, 3)) == [[], [], ["only"]]
-    assert divide_targets([], 2) == [[], []]
 
 
 def test_targets_of_the_same_cann_and_torch_are_kin(checkout: Checkout) -> None:

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from cannery.cli.command import read
 from cannery.cli.parser import check
-from cannery.common.option import Option, OptionSet, declared, option
+from cannery.common.option import OptionSet, declared, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +47,6 @@ def test_a_field_says_what_it_takes() -> None:
     assert found["place"].flags == ("--place",)
 
 
-def test_a_declaration_in_other_words() -> None:
-    same = Option("one", metavar="X")
-    [other] = same.field(help="two").metadata.values()
-    assert (other.help, other.metavar, same.help) == ("two", "X", "one")
-
-
 def test_what_goes_together() -> None:
     assert said({"name": "x", "place": Path("/x"), "tags": ["a"]}) == []
     assert said({"loud": True, "deep": "x"}) == []
@@ -66,9 +58,3 @@ def test_what_does_not_go_together_is_said_at_once() -> None:
         "--loud and --hard cannot be combined. Leave one of them out.",
         "--loud and --name cannot be combined. Leave one of them out.",
     ]
-
-
-@pytest.mark.parametrize(("given", "wrong"), [({"tags": ["a"]}, False), ({"number": 1}, True)])
-def test_one_of_several_is_needed(given: dict[str, Any], wrong: bool) -> None:
-    problems = ["no target is selected. Add --name, --tags or --place."] if wrong else []
-    assert said(given, "name", "tags", "place") == problems
