@@ -124,7 +124,6 @@ class Assembly:
         return bake_file(builds, self.settings.caches, ca=source.ca, index=bool(source.index_url))
 
     def _artifact_hashes(self, target: Target, folder: Path) -> dict[str, str]:
-        """Component to the sha256 of its file in ``folder``."""
         simulate = self.options.simulate
         hashes = Hashes(self.project.state / "hashes.json")
         files = files_of_build(target, simulate=simulate, with_cann=self.options.with_cann)
@@ -144,11 +143,9 @@ class Assembly:
 
     @cached_property
     def _origin(self) -> tuple[str, str]:
-        """The commit of the checkout, and the address that it was cloned from."""
         return git.commit(self.project.root), git.origin(self.project.root)
 
     def _with_vendor_image(self, target: Target, build: ImageBuild) -> ImageBuild:
-        """``build`` with the image that CANN is taken from, which is looked at first."""
         reference = target.vendor_image
         mirrors = at_mirrors(reference, self.project.settings().mirrors)
         image = locate((*mirrors, reference), [target.platform], self.options.ca).reference
@@ -171,7 +168,6 @@ class Assembly:
         artifacts: Path,
         hashes: Mapping[str, str],
     ) -> ImageBuild:
-        """The build on the bases ``used``, with the files of ``artifacts`` and their ``hashes``."""
         target, simulate = step.target, self.options.simulate
         folder = self.project.images / target.id
         arguments = {name: each.reference for name, each in used.items()}

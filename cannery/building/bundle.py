@@ -270,7 +270,6 @@ def _keep_artifacts(targets: tuple[Target, ...], options: BuildOptions, folder: 
 
 
 def _download_packages(lock: Path, folder: Path, source: PackageIndex) -> None:
-    """The packages of build.py itself."""
     console.say("downloading the packages of build.py")
     argv = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"]
     argv += ["--disable-pip-version-check", "--require-hashes", "--dest", str(folder)]

@@ -207,7 +207,6 @@ def to_gitlab(jobs: Sequence[Job], *, simulate: bool) -> str:
 
 
 def _build(*, simulate: bool) -> dict[str, Any]:
-    """The part that all jobs share; the runner's shell is bash."""
     flag = " --simulate" if simulate else ""
     caches = " ".join(
         f'${{CANNERY_CACHE_{way.upper()}:+--cache-{way} "$CANNERY_CACHE_{way.upper()}"}}'

@@ -169,12 +169,6 @@ def _rendered(project: Project, renderer: Renderer, selection: Selection) -> Map
 def _hashes(
     target: Target, options: BuildOptions, selection: Selection, hashes: Hashes
 ) -> dict[str, str]:
-    """Component to an identifier of its file.
-
-    Raises:
-        ArtifactError: a file is missing or invalid, or could not be fetched.
-        UsageError: there is no software device for the target's chip.
-    """
     simulate = options.simulate
     files = needed_files(target, simulate=simulate, with_cann=options.with_cann)
     if target.id in selection.failures:
@@ -197,7 +191,6 @@ def _hashes(
 def _decided(
     project: Project, step: Step, options: BuildOptions, images: Images | None, compare_with: str
 ) -> Step:
-    """``step`` with its action, given the local ``images``."""
     if images is None:
         return replace(step, why="the local images are unknown, because no engine answers")
     target = step.target

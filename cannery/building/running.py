@@ -57,11 +57,7 @@ def look_up_bases(project: Project, selection: Selection, options: BuildOptions)
 
 
 def build_all(project: Project, selection: Selection, options: BuildOptions, plan: Plan) -> None:
-    """Carry out ``plan``.
-
-    Raises:
-        CanneryError: one or more targets failed; the others are built.
-    """
+    """Carry out ``plan``."""
     single = len(selection.targets) == 1
     if options.record:
         # Read now, so that an invalid file is not found only after hours of building.
@@ -99,8 +95,6 @@ Give = Callable[[Callable[[Step], None], Step], Future[None]]
 
 @dataclass
 class _PlanRun:
-    """A plan that is being carried out."""
-
     assembly: Assembly
     plan: Plan
     board: Board
@@ -176,7 +170,6 @@ class _PlanRun:
             self.board.tell(target, "failed", name, ended=True)
 
     def _verify(self, step: Step) -> None:
-        """Check an image, and name it if all checks have passed."""
         target, image, options = step.target, self._images[step.id], self.options
         name = image_name(target.id, simulate=options.simulate)
         try:
@@ -221,5 +214,4 @@ def raise_for_plan(plan: Plan, *, simulate: bool, single: bool) -> None:
 
 
 def _all_left_out(plan: Plan) -> bool:
-    """Whether nothing is left of the plan but targets that lack something."""
     return bool(plan.steps) and all(step.id in plan.unavailable for step in plan.steps)

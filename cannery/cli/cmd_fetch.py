@@ -115,7 +115,6 @@ def _raise_for(
     failed: Mapping[str, CanneryError],
     unknown: Sequence[File],
 ) -> None:
-    """Raise for the files that ``failed``, and those of which no server is known."""
     problems = [problem for error in failed.values() for problem in error.problems]
     place = "put the file into the folder of --artifacts. It is from"
     problems += [
@@ -141,7 +140,6 @@ def _raise_for(
 
 
 def _files(options: FetchOptions, project: Project) -> dict[str, File]:
-    """Name to file of everything that was selected."""
     matrix = project.matrix()
     problems = [
         Problem(
@@ -172,7 +170,6 @@ def _of_release(matrix: Matrix, version: str) -> Iterable[File]:
 
 
 def _described(stored: Stored) -> str:
-    """A file, and below it where it is from."""
     record = stored.record
     name = record.name if record else "(its record is missing)"
     lines = [f"{name}  {stored.size / 1e6:,.1f} MB  used {stored.days:.0f} days ago"]

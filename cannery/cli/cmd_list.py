@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from cannery.cli.command import Command
 from cannery.cli.common import selected
@@ -67,18 +66,17 @@ def run(options: ListOptions, project: Project) -> None:
     elif options.format == "json":
         print(_json(project, targets, verbose=options.verbose))
     else:
-        print(_table(project, target_rows(project, targets), verbose=options.verbose))
+        print(_table(target_rows(project, targets), verbose=options.verbose))
 
 
-def _table(project: Project, rows: Sequence[TargetRow], *, verbose: bool) -> str:
+def _table(rows: Sequence[TargetRow], *, verbose: bool) -> str:
     width = console.width()
-    missing = [row.missing(project.artifacts) for row in rows]
-    files = Missing(missing)
+    files = Missing(row.missing for row in rows)
     states = []
-    for row, absent in zip(rows, missing, strict=True):
+    for row in rows:
         use = row.target.recommended
         parts = [f"recommended for {use}"] if use else []
-        parts += [files.needs(absent)] if absent else []
+        parts += [files.needs(row.missing)] if row.missing else []
         parts += map(phrase, verdicts(row.results))
         parts += ["published"] if row.published else []
         states.append("; ".join(parts) or "not verified")
@@ -101,7 +99,6 @@ def _table(project: Project, rows: Sequence[TargetRow], *, verbose: bool) -> str
 
 
 def _details(row: TargetRow) -> list[str]:
-    """The versions and the results of a target, indented."""
     target = row.target
     versions = [f"{name} {version}" for name, version in target.components.items()]
     lines = [", ".join([*versions, f"chip {target.chip}", target.platform])]
@@ -126,7 +123,7 @@ def _json(project: Project, targets: Sequence[Target], *, verbose: bool) -> str:
         {
             **{name: getattr(row.target, name) for name in names},
             "maintained": row.maintained,
-            "missing": row.missing(project.artifacts),
+            "missing": row.missing,
             "needs": {need.file.name: need.fields for need in row.real},
             "results": [result.fields for result in row.results],
             "published": row.published,
@@ -146,19 +143,17 @@ def _json(project: Project, targets: Sequence[Target], *, verbose: bool) -> str:
 class TargetRow:
     """A target with what the checkout knows of it.
 
-    ``real`` has what a real build needs, ``maintained`` components to the last day of their
-    maintenance, or to "unknown". ``published`` is what to pull, and empty if there is no release.
+    ``missing`` maps the files that even a simulated build lacks to origins, and ``real`` has the
+    needs of a real build. ``maintained`` maps components to the last day of their maintenance, or
+    to "unknown". ``published`` is what to pull, and empty if there is no release.
     """
 
     target: Target
     maintained: dict[str, str]
+    missing: dict[str, str]
     real: list[Need]
     results: list[Result]
     published: str
-
-    def missing(self, folder: Path) -> dict[str, str]:
-        """The files that even a simulated build needs and ``folder`` does not have: to origins."""
-        return missing_files(self.target, folder, simulate=True)
 
 
 def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
@@ -182,6 +177,7 @@ def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
             TargetRow(
                 target=target,
                 maintained={n: end_of_life(end) for n, end in lifetimes_of(target, compat).items()},
+                missing=missing_files(target, project.artifacts, simulate=True),
                 real=[*real_needs([target], project.artifacts).values()],
                 results=results,
                 published=record.by_digest if record else "",

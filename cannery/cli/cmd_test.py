@@ -147,7 +147,6 @@ def run(options: TestOptions, project: Project) -> None:
 
 
 def _test_any(options: TestOptions, project: Project) -> None:
-    """Test an image of any origin."""
     profiles = read_profiles(options.profiles_file)
     checks, has_tests = read_checks(options.checks) if options.checks else ((), False)
     request = Request(
