@@ -10,15 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from cannery.building import git
-from cannery.building.bases import (
-    bases,
-    bundled_base,
-    expected_bases,
-    layout_contexts,
-    local_names,
-    with_equal_modes,
-)
+from cannery.building import bases, git
 from cannery.building.plan import Action, Plan, Step
 from cannery.common import console
 from cannery.common.bases import Base, FoundBase
@@ -72,12 +64,12 @@ class Assembly:
         target = step.target
         folder = made.artifacts if made else self.options.artifacts
         hashes = self._artifact_hashes(target, folder)
-        used = {name: self._base(*each) for name, each in bases(target).items()}
+        used = {name: self._base(*each) for name, each in bases.bases(target).items()}
         contexts = base.contexts(used.values(), self.builder, self.project.state / "bases")
         build = self._build(step, used, contexts, folder, hashes)
         if self.options.bundle:
-            layouts = layout_contexts(self.options.bundle, bases(target).values())
-            build = with_equal_modes(build, layouts, self.project.state / "contexts")
+            layouts = bases.layout_contexts(self.options.bundle, bases.bases(target).values())
+            build = bases.with_equal_modes(build, layouts, self.project.state / "contexts")
         if target.vendor_image:
             build = self._with_vendor_image(target, build)
         labels = origin_labels(
@@ -94,7 +86,7 @@ class Assembly:
         ``image`` raises the error of a base that there is not.
         """
         for target in targets:
-            needed = bases(target)
+            needed = bases.bases(target)
             building = needed.pop("BUILD_IMAGE")
             for each in needed.values():
                 if each != building:
@@ -112,8 +104,8 @@ class Assembly:
                 hashes = self._artifact_hashes(target, folder)
             except ArtifactError:
                 console.say(f"{target.id}: {folder} does not exist yet; a build creates it")
-            images = local_images(local_names(target))
-            used = expected_bases(self.project, target, self.options, images)
+            images = local_images(bases.local_names(target))
+            used = bases.expected_bases(self.project, target, self.options, images)
             contexts = {}
             if target.vendor_image:
                 contexts = vendor.vendor_contexts(target.vendor_image)
@@ -133,7 +125,7 @@ class Assembly:
 
     def _base(self, of: Base, architecture: str) -> FoundBase:
         if self.options.bundle:
-            return bundled_base(self.options.bundle, of, architecture)
+            return bases.bundled_base(self.options.bundle, of, architecture)
         return self._bases.find(of, architecture)
 
     @cached_property

@@ -11,17 +11,8 @@ from pathlib import Path
 
 from cannery.cli.command import Command
 from cannery.cli.common import selected
-from cannery.common import console
+from cannery.common import console, errors
 from cannery.common.bases import CannSource, File
-from cannery.common.errors import (
-    ArtifactError,
-    CanneryError,
-    Problem,
-    UsageError,
-    counted,
-    did_you_mean,
-    kind_of,
-)
 from cannery.common.files import put_files
 from cannery.common.option import flag, number, option
 from cannery.fetch.fetching import Sources, fetch_files
@@ -87,7 +78,7 @@ def run(options: FetchOptions, project: Project) -> None:
         for file in stored:
             print(_described(file))
         size = sum(file.size for file in stored)
-        total = f"{counted(len(stored), 'file')}, {size / 1e6:,.1f} MB, in {store.root}"
+        total = f"{errors.counted(len(stored), 'file')}, {size / 1e6:,.1f} MB, in {store.root}"
         if options.prune is None:
             print(total)
         else:
@@ -106,19 +97,19 @@ def run(options: FetchOptions, project: Project) -> None:
     if options.into:
         put_files(paths, options.into)
     _raise_for(options, files, failed, [file for file in wanted if file not in known])
-    console.say(f"{counted(len(paths), 'file')} complete", "ok")
+    console.say(f"{errors.counted(len(paths), 'file')} complete", "ok")
 
 
 def _raise_for(
     options: FetchOptions,
     files: Mapping[str, File],
-    failed: Mapping[str, CanneryError],
+    failed: Mapping[str, errors.CanneryError],
     unknown: Sequence[File],
 ) -> None:
     problems = [problem for error in failed.values() for problem in error.problems]
     place = "put the file into the folder of --artifacts. It is from"
     problems += [
-        Problem(
+        errors.Problem(
             what=f"no server is known for {file.name}.",
             fix=f"Add a server to 'servers' in cannery.toml, or {place}: {file.origin}.",
         )
@@ -133,23 +124,26 @@ def _raise_for(
     if text := screen(needs, options.artifacts, command):
         console.error(text)
         problems = [problem for problem in problems if not isinstance(problem, Lacks)]
-        problems.append(Problem(what="some files were not downloaded.", fix="Use that command."))
+        problems.append(
+            errors.Problem(what="some files were not downloaded.", fix="Use that command.")
+        )
     if problems:
-        errors = [*failed.values(), *([ArtifactError("")] if unknown else [])]
-        raise kind_of(errors)(list(dict.fromkeys(problems)))
+        causes = [*failed.values(), *([errors.ArtifactError("")] if unknown else [])]
+        raise errors.kind_of(causes)(list(dict.fromkeys(problems)))
 
 
 def _files(options: FetchOptions, project: Project) -> dict[str, File]:
     matrix = project.matrix()
     problems = [
-        Problem(
-            what=f"matrix.yaml has no CANN release {name!r}.", fix=did_you_mean(name, matrix.cann)
+        errors.Problem(
+            what=f"matrix.yaml has no CANN release {name!r}.",
+            fix=errors.did_you_mean(name, matrix.cann),
         )
         for name in options.cann
         if name not in matrix.cann
     ]
     if problems:
-        raise UsageError(problems)
+        raise errors.UsageError(problems)
     files = [file for version in options.cann for file in _of_release(matrix, version)]
     if not options.cann or options.targets or options.where:
         files += [f for t in selected(options, project) for f in t.artifacts.values()]

@@ -19,15 +19,7 @@ from cannery.fetch.needs import Missing, Need, Supply, missing_files, real_needs
 from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions
 from cannery.registry.records import latest, read_records
-from cannery.verify.results import (
-    Basis,
-    Result,
-    known_results,
-    phrase,
-    report_text,
-    state_keys,
-    verdicts,
-)
+from cannery.verify import results
 from cannery.verify.verification import complete_results
 
 
@@ -77,7 +69,7 @@ def _table(rows: Sequence[TargetRow], *, verbose: bool) -> str:
         use = row.target.recommended
         parts = [f"recommended for {use}"] if use else []
         parts += [files.needs(row.missing)] if row.missing else []
-        parts += map(phrase, verdicts(row.results))
+        parts += map(results.phrase, results.verdicts(row.results))
         parts += ["published"] if row.published else []
         states.append("; ".join(parts) or "not verified")
     ids = (row.target.id for row in rows)
@@ -107,7 +99,7 @@ def _details(row: TargetRow) -> list[str]:
     for result in row.results:
         tested = result.tested
         counts = f"{tested.passed} passed, {tested.failed} failed, {tested.not_run} not run"
-        lines.append(f"{phrase(result)}: {counts} ({tested.hardware})")
+        lines.append(f"{results.phrase(result)}: {counts} ({tested.hardware})")
     lacks = [need for need in row.real if need.supply is not Supply.HERE]
     lines += [f"real build: {need.file.name} ({need.supply})" for need in lacks]
     lines += [row.published] if row.published else []
@@ -133,7 +125,7 @@ def _json(project: Project, targets: Sequence[Target], *, verbose: bool) -> str:
     if verbose:
         from cannery.publish.catalog import details, gather
 
-        entries = {entry.target.id: entry for entry in gather(project, state_keys(project))}
+        entries = {entry.target.id: entry for entry in gather(project, results.state_keys(project))}
         more = details(project, [entries[target.id] for target in targets])
         documents = [{**row, **facts} for row, facts in zip(documents, more, strict=True)]
     return json_text(documents)
@@ -152,7 +144,7 @@ class TargetRow:
     maintained: dict[str, str]
     missing: dict[str, str]
     real: list[Need]
-    results: list[Result]
+    results: list[results.Result]
     published: str
 
 
@@ -160,15 +152,15 @@ def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
     """What the checkout knows of ``targets``; the engine is not asked for their images."""
     compat = project.compat()
     records = read_records(project.releases)
-    recorded = known_results(project, targets, records, state_keys(project))
+    recorded = results.known_results(project, targets, records, results.state_keys(project))
     rows = []
     for target in targets:
-        results = [*recorded[target.id]]
-        tested = [result.tested for result in results]
+        verified = [*recorded[target.id]]
+        tested = [result.tested for result in verified]
         for simulated in (False, True):
-            report = report_text(project, image_name(target.id, simulate=simulated))
-            results += [
-                Result(tested=local, simulated=simulated, basis=Basis.LOCAL)
+            report = results.report_text(project, image_name(target.id, simulate=simulated))
+            verified += [
+                results.Result(tested=local, simulated=simulated, basis=results.Basis.LOCAL)
                 for local in complete_results(report)
                 if local not in tested
             ]
@@ -179,7 +171,7 @@ def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
                 maintained={n: end_of_life(end) for n, end in lifetimes_of(target, compat).items()},
                 missing=missing_files(target, project.artifacts, simulate=True),
                 real=[*real_needs([target], project.artifacts).values()],
-                results=results,
+                results=verified,
                 published=record.by_digest if record else "",
             )
         )
