@@ -2,11 +2,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.cli.checkout import Checkout
 from tests.unit.changes import commit
@@ -31,15 +29,6 @@ def test_all_that_can_be_simulated_is_listed_and_the_rest_named(original: Checko
     assert targets(done.out) == {each["id"] for each in listed if not each["missing"]}
     assert f"{FIRST}: all targets are selected" in done.err
     assert original.run(*GITHUB, "--all").out == done.out
-
-
-def test_files_that_the_runners_have_count(original: Checkout, tmp_path: Path) -> None:
-    listed = json.loads(original.run("list", "--format", "json").out)
-    for each in listed:
-        for name in each["missing"]:
-            (tmp_path / name).touch()
-    done = original.run(*GITHUB, "--artifacts", str(tmp_path))
-    assert targets(done.out) == {each["id"] for each in listed}
 
 
 def test_without_vendor_files_there_is_nothing_to_do(original: Checkout) -> None:
@@ -76,18 +65,6 @@ def test_a_commit_that_is_not_there_means_all(repository: Checkout, name: str) -
     assert targets(done.out) == targets(repository.run(*GITHUB).out)
 
 
-def test_a_matrix_that_was_wrong_means_all(repository: Checkout) -> None:
-    matrix = repository.root / "matrix.yaml"
-    right = matrix.read_bytes()
-    matrix.write_bytes(b"\xff" + right)
-    commit(repository.root)
-    matrix.write_bytes(right)
-    commit(repository.root)
-    done = repository.run(*GITHUB, "--since", "HEAD^")
-    done.accepted(f"{FIRST}: the earlier matrix is invalid: ")
-    assert targets(done.out) == targets(repository.run(*GITHUB).out)
-
-
 def test_without_a_repository_it_is_said(checkout: Checkout) -> None:
     env = {"GIT_CEILING_DIRECTORIES": str(checkout.root.parent)}
     checkout.run(*GITHUB, "--since", "HEAD", env=env).refused(6, "is in no git repository")
@@ -109,11 +86,3 @@ def test_bad_options(original: Checkout, arguments: tuple[str, ...], said: str) 
     done = original.run("ci", *arguments)
     assert (done.code, done.out) == (2, "")
     assert said in done.messages[0]
-
-
-def test_gitlab_gets_the_same_jobs(original: Checkout) -> None:
-    pipeline = yaml.safe_load(original.run("ci", "--format", "gitlab", "--simulate").out)
-    jobs = {name: job for name, job in pipeline.items() if name.startswith("build ")}
-    github = rows(original.run(*GITHUB).out)
-    assert [job["variables"]["TARGETS"] for job in jobs.values()] == [r["targets"] for r in github]
-    assert [f"build {row['shard']}" for row in github] == [*jobs]

@@ -46,11 +46,6 @@ def test_problems_of_both_sides_are_told_at_once(repository: Checkout) -> None:
     )
 
 
-def test_a_problem_of_both_sides_is_told_once(repository: Checkout) -> None:
-    done = repository.run("diff", "first", "first", "--target", "py39-torch231-cann8t40")
-    done.refused(2, "there is no target 'py39-torch231-cann8t40' at first. Did you mean")
-
-
 def test_records_need_no_engine(checkout: Checkout) -> None:
     names = []
     for tag, version in (("full-0123456789ab", "2.1.0"), ("full-ba9876543210", "2.3.1")):

@@ -132,25 +132,6 @@ def test_a_failure_names_every_server_and_why(desk: Desk) -> None:
     assert f"fetched {KERNELS}.run" in result.err
 
 
-def test_the_source_folder_downloads_nothing(desk: Desk) -> None:
-    desk.serve_release()
-    result = desk.run("build", "--target", LISTED, "--source", "folder")
-    assert result.code == 5
-    assert re.search(rf"{TOOLKIT}.run  +not published  +known  +by hand", result.err)
-    assert f"build {LISTED} --source folder" in result.err
-    assert not desk.server.requests
-
-
-def test_a_plan_downloads_nothing_and_counts_on_what_can_be_fetched(desk: Desk) -> None:
-    target = "py310-torch210-cann8rc3-swift261"
-    shown = desk.run("build", "--target", target, "--simulate", "--plan")
-    assert "cpython-3.10.14" not in shown.out
-    assert "build" in shown.out
-    assert not desk.server.requests
-    listed = desk.run("list", "--target", target).out
-    assert "can be fetched" in listed
-
-
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

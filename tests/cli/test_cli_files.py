@@ -84,22 +84,6 @@ def test_a_disk_that_fills(
     assert images(tmp_path / "after") == before
 
 
-def test_locks_are_written_and_then_stay(checkout: Checkout, uv: dict[str, str]) -> None:
-    images = checkout.root / "images"
-    result = checkout.run("lock", "--target", TARGET, env=uv)
-    result.accepted(
-        "wrote cannery/image/context/requirements.txt",
-        f"wrote images/{TARGET}/requirements.lock",
-        "1 target locked, 2 locks changed",
-        "now run: python build.py sync",
-    )
-    assert "torch==2.3.1" in (images / TARGET / "requirements.lock").read_text(encoding="utf-8")
-    before = checkout.state()
-    again = checkout.run("lock", "--target", TARGET, env=uv)
-    again.accepted("1 target locked, 0 locks changed")
-    assert checkout.state() == before
-
-
 @pytest.mark.usefixtures("mounts")
 def test_no_room_for_temporary_files(
     installed: Checkout, tmp_path: Path, uv: dict[str, str]

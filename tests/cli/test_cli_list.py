@@ -5,12 +5,8 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-import subprocess
 from dataclasses import replace
 from typing import Any
-
-import pytest
 
 from cannery.common.files import write_files
 from cannery.matrix.project import Project
@@ -102,13 +98,6 @@ def test_verbose_json_has_the_release_and_the_commands_for_it(checkout: Checkout
     assert {*found["results"][0]} == {"tested", "simulated", "basis", "moved", "where"}
 
 
-def test_verbose_json_needs_the_locks(checkout: Checkout) -> None:
-    (checkout.root / "images" / LAST / "requirements.lock").unlink()
-    words = ("list", "--format", "json", "--verbose", "--target", BARE)
-    checkout.run(*words).refused(3, f"{LAST} is not locked. Run 'python build.py lock")
-    as_json(checkout, "--target", BARE)
-
-
 def test_the_details_have_the_versions(original: Checkout) -> None:
     words = ["list", "--target", "*mindspore271-cann83rc1", "--verbose"]
     [_, _, details, maintained, *real] = original.run(*words).out.split("\n\n")[0].splitlines()
@@ -119,28 +108,6 @@ def test_the_details_have_the_versions(original: Checkout) -> None:
     assert details.startswith("    base debian-11, python 3.9.2, toolkit 8.3.RC1, ")
     assert details.endswith(", mindspore 2.7.1, chip 910b, linux/arm64")
     assert maintained == "    maintained: python until 2025-10-31, base until 2026-08-31"
-
-
-@pytest.mark.parametrize("columns", [60, 100, 200])
-@pytest.mark.parametrize("words", [[], ["--verbose"]])
-def test_no_line_is_wider_than_the_terminal(
-    program: Checkout, columns: int, words: list[str]
-) -> None:
-    command = shlex.join(program.argv("list", *words))
-    done = subprocess.run(
-        ["script", "--quiet", "--command", f"stty cols {columns}; {command}", "/dev/null"],
-        env=program.environ({"TERM": "dumb"}) | {"COLUMNS": ""},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    lines = done.stdout.replace("\r", "").splitlines()
-    # The name of a file may be longer than a narrow terminal, and is not broken.
-    wide = [line for line in lines if len(line) > columns and len(line.split()) > 1]
-    assert [line for line in wide if not re.match(r" +\d+  \S+$", line)] == []
-    plain = program.run("list", *words).out
-    assert " ".join(done.stdout.split()) == " ".join(plain.split())
 
 
 def test_a_missing_file_is_named_once(original: Checkout) -> None:

@@ -63,16 +63,6 @@ def test_a_bad_line_in_a_lock_is_named_with_its_place(
     assert f"wrote images/{SECOND}/requirements.lock" in result.err
 
 
-def test_a_bad_line_in_the_lock_of_the_build_stage(checkout: Checkout, uv: dict[str, str]) -> None:
-    path = checkout.root / "cannery/image/context/requirements.txt"
-    path.write_text("what is this\n", encoding="utf-8")
-    before = checkout.state()
-    checkout.run("lock", *BOTH, env=uv).refused(
-        3, "cannery/image/context/requirements.txt:1:1: invalid line in a lock: 'what is this'."
-    )
-    assert checkout.state() == before
-
-
 def test_an_own_index_and_own_certificates(
     checkout: Checkout, tmp_path: Path, note: Path, uv: dict[str, str]
 ) -> None:

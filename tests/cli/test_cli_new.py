@@ -70,12 +70,6 @@ def test_a_chip_has_many_names(original: Checkout, name: str) -> None:
     assert done.out.startswith("you have it: py311-torch290-cann910-a3 (")
 
 
-def test_for_x86_64_torch_is_from_an_index_without_cuda(checkout: Checkout) -> None:
-    options = ("--python", "3.12", "--platform", "linux/amd64", "--torch", "2.9.0", "--write")
-    checkout.run("new", *options).accepted("added py312-torch290-cann920")
-    checkout.run("check", "--target", "py312-torch290-cann920").accepted()
-
-
 WRONG_OPTIONS = {
     "no python": ((), 2, "--python"),
     "no minor": (

@@ -179,20 +179,6 @@ def test_a_command_for_a_shell_starts_one(original: Checkout) -> None:
     assert "--tty" not in original.run(*words, "--", "true").out
 
 
-def test_a_file_for_several_hosts(original: Checkout) -> None:
-    options = ["--cards", "8", "--nodes", "3", "--shm-size", "64g", "--image", "r.example.com/a:1"]
-    result = original.run("run", "--target", TARGET, "--format", "k8s", *options, "-v", "/x:/y")
-    result.accepted()
-    [service, job] = yaml.safe_load_all(result.out)
-    assert service["spec"]["clusterIP"] == "None"
-    assert job["spec"]["completions"] == 3
-    pod = job["spec"]["template"]["spec"]
-    assert pod["containers"][0]["image"] == "r.example.com/a:1"
-    assert pod["containers"][0]["resources"]["limits"] == {"huawei.com/Ascend910": 8}
-    assert pod["volumes"][0]["emptyDir"]["sizeLimit"] == "64Gi"
-    assert pod["volumes"][-1]["hostPath"]["path"] == "/x"
-
-
 def test_the_command_for_another_host(original: Checkout, path: dict[str, str]) -> None:
     """It has all devices and mounts, whatever this host has, and none of this host's paths."""
     name = "registry.example.com/ascend:1"

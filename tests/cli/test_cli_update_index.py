@@ -77,11 +77,3 @@ def test_an_index_that_is_none(original: Checkout, served: Index) -> None:
     assert "the package index does not have torch_npu. pip says:\n" in done.err
     assert "404" in done.err
     assert done.err.count("Check --index-url") == 1
-
-
-def test_a_certificate_that_is_not_the_servers(original: Checkout, served: Index) -> None:
-    ca = original.root / "build.py"  # holds none
-    url = served.url.replace("http:", "https:")
-    done = update(original, served, "--ca", str(ca), "--index-url", url)
-    assert (done.code, done.out) == (6, "")
-    assert "Traceback" not in done.messages[0]

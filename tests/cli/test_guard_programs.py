@@ -276,16 +276,6 @@ def test_uv_sync_does_not_bring_another_torch_without_a_word(image: Image, tmp_p
     assert image.run(python, "-c", IMPORT, CANNERY_GUARD="off", **guarded) == (0, "")
 
 
-def test_pip_before_21_names_only_the_requirement(image: Image) -> None:
-    code = (
-        "import logging; from pip._internal.resolution.resolvelib import factory\n"
-        "factory.logger.critical('Could not find a version that satisfies %s', '{}')"
-    )
-    for requirement, hint in (("torch==2.7.1", True), ("six==9", False)):
-        words = (image.python, "-c", code.format(requirement), "pip")
-        assert (HELD in image.run(*words, **image.held)[1]) is hint
-
-
 def test_the_sitecustomize_of_others_is_loaded_too(image: Image, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("print('theirs')", encoding="utf-8")
     both = f"{image.shared}{os.pathsep}{tmp_path}"

@@ -72,16 +72,6 @@ def test_changed_files_are_named_from_the_project(repository: Path) -> None:
     assert sorted(changed(repository, untracked=False)) == sorted([*edited, *ODD])
 
 
-def test_a_changed_mode_is_a_change(repository: Path) -> None:
-    before = read_commit(repository, "HEAD", is_read)
-    (repository / ".gitignore").chmod(0o755)
-    assert changed(repository) == [".gitignore"]
-    commit_all(repository)
-    after = read_commit(repository, "HEAD", is_read)
-    assert before.entries[".gitignore"] != after.entries[".gitignore"]
-    assert changed(repository) == []
-
-
 def test_committed_files_are_read_as_they_are(repository: Path) -> None:
     for name in ODD:
         (repository / name).write_text(name, encoding="utf-8")
@@ -95,18 +85,6 @@ def test_committed_files_are_read_as_they_are(repository: Path) -> None:
     assert (found.texts["images/full/link"], found.texts["images/full/empty"]) == ("nowhere", "")
     assert found.texts["matrix.yaml"] == (repository / "matrix.yaml").read_text(encoding="utf-8")
     assert found.entries.keys() - found.texts.keys() == {".gitignore"}
-
-
-def test_a_repository_inside_is_not_a_file(repository: Path) -> None:
-    inner = repository / "images" / "full" / "inner"
-    inner.mkdir()
-    git(inner, "init", "--quiet")
-    commit_all(inner)
-    git(repository, "-c", "advice.addEmbeddedRepo=false", "add", "--all", ".")
-    git(repository, "commit", "--quiet", "--message", "a repository inside")
-    found = read_commit(repository, "HEAD", is_read)
-    assert "images/full/inner" in found.entries
-    assert "images/full/inner" not in found.texts
 
 
 def test_names_of_commits(repository: Path) -> None:
@@ -151,14 +129,6 @@ def test_a_damaged_repository_is_an_error_and_not_an_empty_answer(
     with pytest.raises(EngineError, match=r"git [a-z-]+ failed in .*not a git repo") as caught:
         ask(repository)
     assert not isinstance(caught.value, NoRepositoryError)
-
-
-def test_a_question_changes_nothing(repository: Path) -> None:
-    index = repository.parent / ".git" / "index"
-    (repository / "matrix.yaml").touch()
-    before = index.read_bytes()
-    assert changed(repository) == []
-    assert index.read_bytes() == before
 
 
 def test_a_base_that_is_not_here_whole_means_all(

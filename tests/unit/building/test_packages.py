@@ -20,7 +20,6 @@ from cannery.engine import containers
 from cannery.engine.builder import Builder
 from cannery.engine.images import ImageFiles
 from cannery.image.bake_file import ImageBuild
-from cannery.image.drift import compare
 from cannery.image.render import Rendered, Renderer
 from tests.unit.world import BOTH, World, make_world
 
@@ -101,16 +100,6 @@ def test_update_records_what_apt_resolves(apt: Apt, capsys: pytest.CaptureFixtur
     assert "curl=7.74.0-1 " in apt.lock("full").read_text()
 
 
-def test_apt_is_asked_on_the_base_for_what_the_layer_asks_for(apt: Apt) -> None:
-    apt.update("full")
-    [build] = apt.builds
-    text = build.text.partition("AS resolve-packages")[2]
-    wanted = next(each for each in apt.rendered()["full"].layers if each.name == "os").packages
-    assert f"install-packages --list /lists/os.txt /base arm64 os {' '.join(wanted)}\n" in text
-    assert "debian:11@" in build.arguments["BASE_IMAGE"]
-    assert build.arguments["TIME"]
-
-
 def test_targets_that_ask_for_the_same_are_resolved_once(apt: Apt) -> None:
     matrix = apt.world.checkout.project.matrix_file
     text = matrix.read_text(encoding="utf-8")
@@ -150,15 +139,6 @@ def test_a_refreshed_list_is_another_image_with_another_first_layer(apt: Apt) ->
     [then, now] = (each["full"].files["Dockerfile"].splitlines() for each in (old, new))
     changed = {*then} ^ {*now}
     assert {each.partition("=")[0] for each in changed} == {"ARG PACKAGES_SHA256"}
-
-
-def test_a_record_is_no_stray_file_and_goes_with_its_target(apt: Apt) -> None:
-    apt.update()
-    project = apt.world.checkout.project
-    rendered = {p: t for e in apt.rendered().values() for p, t in e.paths(project).items()}
-    assert not compare(project, rendered, BOTH).strays
-    only = apt.rendered()["bare"].paths(project)
-    assert apt.lock("full") in compare(project, only, ["bare"]).orphans
 
 
 @pytest.mark.parametrize("installed", [OLD, NEW])

@@ -171,13 +171,6 @@ def test_a_run_after_a_stop_while_checking_does_the_rest(world: World) -> None:
     assert world.names == {"cannery:full", "cannery:bare"}
 
 
-def test_a_stop_while_several_are_checked(world: World) -> None:
-    world.stops_at = "bare"
-    with pytest.raises(KeyboardInterrupt):
-        world.run(check_jobs=2)
-    assert "cannery:bare" not in world.names
-
-
 def test_shards_are_all_there_is(world: World) -> None:
     found = []
     for index in (1, 2, 3):
