@@ -64,7 +64,7 @@ class Assembly:
         target = step.target
         folder = made.artifacts if made else self.options.artifacts
         hashes = self._artifact_hashes(target, folder)
-        used = {name: self._base(*each) for name, each in bases.bases(target).items()}
+        used = {name: self._base(*needed) for name, needed in bases.bases(target).items()}
         contexts = base.contexts(used.values(), self.builder, self.project.state / "bases")
         build = self._build(step, used, contexts, folder, hashes)
         if self.options.bundle:
@@ -88,10 +88,10 @@ class Assembly:
         for target in targets:
             needed = bases.bases(target)
             building = needed.pop("BUILD_IMAGE")
-            for each in needed.values():
-                if each != building:
+            for base_of_target in needed.values():
+                if base_of_target != building:
                     with suppress(EngineError, ArtifactError):
-                        self._base(*each)
+                        self._base(*base_of_target)
 
     def print_file(self, plan: Plan) -> str:
         """The bake file of ``plan``. Nothing is built or pulled."""
@@ -162,7 +162,7 @@ class Assembly:
     ) -> ImageBuild:
         target, simulate = step.target, self.options.simulate
         folder = self.project.images / target.id
-        arguments = {name: each.reference for name, each in used.items()}
+        arguments = {name: image.reference for name, image in used.items()}
         arguments |= {f"{component.upper()}_SHA256": value for component, value in hashes.items()}
         labels = {
             SIMULATED_LABEL: str(simulate).lower(),

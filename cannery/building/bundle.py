@@ -266,10 +266,10 @@ def _download_packages(lock: Path, folder: Path, source: PackageIndex) -> None:
     console.say("downloading the packages of build.py")
     argv = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"]
     argv += ["--disable-pip-version-check", "--require-hashes", "--dest", str(folder)]
-    code, said = run([*argv, "--requirement", str(lock)], env=pip_environment(source))
+    code, output = run([*argv, "--requirement", str(lock)], env=pip_environment(source))
     if code:
         what = (
-            f"pip could not download the packages of build.py:\n{source.redacted(said.strip())}\n"
+            f"pip could not download the packages of build.py:\n{source.redacted(output.strip())}\n"
         )
         raise errors.EngineError(errors.Problem(what=what, fix="Check the network, and try again."))
 
@@ -291,7 +291,7 @@ def build_from_bundle(
 ) -> None:
     """Build and check the targets of ``selection`` that ``bundle`` has."""
     folder, contents = unpack(bundle, project.state / "bundles")
-    absent = [name for name in sorted(selection.named) if name not in contents.targets]
+    absent = [name for name in sorted(selection.named or ()) if name not in contents.targets]
     targets = tuple(target for target in selection.targets if target.id in contents.targets)
     if absent or not targets:
         what = f"{bundle} has no target that is selected."
@@ -300,8 +300,7 @@ def build_from_bundle(
         raise errors.UsageError(
             errors.Problem(what=what, fix=f"It has {errors.some_of([*contents.targets], 20)}.")
         )
-    named = frozenset(target.id for target in targets)
-    selection = replace(selection, targets=targets, named=named)
+    selection = replace(selection, targets=targets, named=None)
     if options.simulate and not contents.simulate:
         what = f"{bundle} has Huawei's packages and no simulated ones."
         raise errors.UsageError(errors.Problem(what=what, fix="Leave out --simulate."))

@@ -43,8 +43,8 @@ def resolve(root: Path, reference: str = "HEAD") -> str:
 
 def names(root: Path) -> list[str]:
     """The names of all branches and tags."""
-    found = _checked(root, ["for-each-ref", "--format=%(refname:short)"])
-    return found.decode(errors="replace").splitlines()
+    output = _checked(root, ["for-each-ref", "--format=%(refname:short)"])
+    return output.decode(errors="replace").splitlines()
 
 
 def commit(root: Path) -> str:

@@ -116,7 +116,7 @@ def _resolve(
         folder=folder,
         platform=target.platform,
         contexts={**places, "cannery": str(project.build_context)},
-        arguments={**{name: found.reference for name, found in used.items()}, "TIME": now()},
+        arguments={**{name: image.reference for name, image in used.items()}, "TIME": now()},
     )
     texts = stage_texts(build, _STAGE, settings)
     layers: dict[str, list[Deb]] = {}

@@ -39,13 +39,13 @@ from cannery.verify.run_checks import Detail, ImageChecks, Subject, check
 def look_up_bases(project: Project, selection: Selection, options: BuildOptions) -> None:
     """Ask registries which images the bases without a digest are now, so that a plan knows it."""
     unpinned = {
-        (base.image, architecture): (base, architecture)
+        (needed.image, architecture): (needed, architecture)
         for target in selection.targets
-        for base, architecture in bases(target).values()
-        if not base.is_pinned
+        for needed, architecture in bases(target).values()
+        if not needed.is_pinned
     }
-    for each in unpinned.values():
-        look_up(*each, BaseCache(state=project.state), options.index.ca)
+    for base in unpinned.values():
+        look_up(*base, BaseCache(state=project.state), options.index.ca)
 
 
 def build_all(project: Project, selection: Selection, options: BuildOptions, plan: Plan) -> None:

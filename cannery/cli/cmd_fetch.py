@@ -118,7 +118,7 @@ def _raise_for(
     # Those that may not be downloaded yet.
     lacks = [n for n, e in sorted(failed.items()) if any(isinstance(p, Lacks) for p in e.problems)]
     needs = [Need(file=files[name], supply=supply_of(files[name])) for name in lacks]
-    words = [*options.targets, *(w for each in options.cann for w in ("--cann", each))]
+    words = [*options.targets, *(w for version in options.cann for w in ("--cann", version))]
     words += ["--all"] if options.all else []
     command = shlex.join(["python", "build.py", "fetch", *words])
     if text := screen(needs, options.artifacts, command):

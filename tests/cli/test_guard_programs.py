@@ -253,29 +253,6 @@ WARNING = "cannery: torch 2.7.1 is not the torch of this image (2.1.0), which fi
 IMPORT = "import torch, subprocess, sys; subprocess.run([sys.executable, '-c', 'import torch'])"
 
 
-def project(image: Image, folder: Path) -> Path:
-    """The Python of a project with another torch, whose environment 'uv sync' has made."""
-    (folder / "pyproject.toml").write_text(
-        '[project]\nname = "p"\nversion = "1"\ndependencies = ["torch==2.7.1"]\n'
-        f'[tool.uv]\npackage = false\nno-index = true\nfind-links = ["{image.index}"]\n',
-        encoding="utf-8",
-    )
-    uv = Path(sys.executable).with_name("uv")
-    options = ("--project", folder, "--python", image.python, "--cache-dir", folder / "cache")
-    code, said = image.run(uv, "sync", *options, UV_CONSTRAINT=str(image.constraints))
-    assert code == 0, said
-    return folder / ".venv" / "bin" / "python"
-
-
-def test_uv_sync_does_not_bring_another_torch_without_a_word(image: Image, tmp_path: Path) -> None:
-    python = project(image, tmp_path)
-    guarded = {"PYTHONPATH": str(image.shared)}
-    code, said = image.run(python, "-c", IMPORT, **guarded)
-    assert (code, said.count(WARNING)) == (0, 1)
-    assert f"\n  {next(tmp_path.glob('.venv/lib/*/site-packages'))}\n" in said
-    assert image.run(python, "-c", IMPORT, CANNERY_GUARD="off", **guarded) == (0, "")
-
-
 def test_the_sitecustomize_of_others_is_loaded_too(image: Image, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("print('theirs')", encoding="utf-8")
     both = f"{image.shared}{os.pathsep}{tmp_path}"

@@ -204,11 +204,6 @@ def test_a_family_stays_together_where_that_is_fair() -> None:
     assert sorted(map(sorted, shards)) == [["a0", "a1", "a2"], ["b0", "b1", "b2"]]
 
 
-def test_a_family_is_split_where_one_would_do_all_the_work() -> None:
-    items = [TargetCost(id=f"a{number}", costs={"a": 10.0}, family=("a",)) for number in range(8)]
-    assert [len(shard) for shard in divide_targets(items, 4)] == [2, 2, 2, 2]
-
-
 def test_targets_of_the_same_cann_and_torch_are_kin(checkout: Checkout) -> None:
     full, bare = checkout.target("full"), checkout.target("bare")
     ours, others = (target_cost(t.id, [*layers_of(checkout, t).values()]) for t in (full, bare))

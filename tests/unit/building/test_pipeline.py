@@ -152,14 +152,6 @@ def test_a_failed_check_moves_no_name(world: World) -> None:
     assert world.store["cannery:full"] == before
 
 
-def test_failures_of_several_kinds(world: World) -> None:
-    world.broken, world.bad = {"full"}, {"bare"}
-    with pytest.raises(CanneryError) as caught:
-        world.run()
-    assert caught.value.exit_code == 1
-    assert len(caught.value.problems) == 2
-
-
 def test_a_run_after_a_stop_while_checking_does_the_rest(world: World) -> None:
     world.stops_at = "bare"
     with pytest.raises(KeyboardInterrupt):

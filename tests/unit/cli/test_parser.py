@@ -7,6 +7,7 @@ import re
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,11 +16,13 @@ from cannery.cli import cmd_build, commands
 from cannery.cli.cmd_build import BuildCommandOptions
 from cannery.cli.cmd_new import TypedNewOptions
 from cannery.cli.cmd_run import RunOptions
+from cannery.cli.cmd_sync import MARKERS, reference
 from cannery.cli.command import Command, read
 from cannery.cli.commands import GROUPS, REMOVED, SUMMARIES, load
-from cannery.cli.parser import DEFAULT, overview, parse
+from cannery.cli.parser import DEFAULT, check, overview, parse
 from cannery.common.errors import UsageError
-from cannery.common.option import Shard, option
+from cannery.common.option import OptionSet, Shard, declared, option
+from cannery.publish.catalog import inserted
 from tests.unit.matrices import CHECKOUT
 
 ALL = {name: load(name) for name in SUMMARIES}
@@ -301,3 +304,67 @@ def test_a_new_command_is_a_file_and_a_line(
     assert refused("chps") == [
         "unknown command 'chps'. Did you mean 'chips'? See 'build.py --help'."
     ]
+
+
+# ---- classes of options
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made(OptionSet):
+    name: str = option("a name")
+    place: Path = option("a place", default=Path("here"))
+    tags: tuple[str, ...] = option("tags", default=())
+    number: int | None = option("n", default=None, flags=("-n", "--no"))
+    loud: bool = option("loud", default=False, conflicts=("soft", "name"))
+    soft: bool = option("soft", default=True, flags=("--hard",))
+    deep: str = option("deep", default="", needs="loud")
+    inner: int = 7
+
+
+def problems(given: dict[str, Any], *one_of: str) -> list[str]:
+    return [str(problem) for problem in check(declared(Made), given, one_of)]
+
+
+def test_what_was_given_and_the_defaults_of_the_rest() -> None:
+    found = read(
+        Made, {"name": "x", "tags": ["a", "b"], "soft": False, "foreign": 1}, Path("/root")
+    )
+    assert found == Made(name="x", place=Path("/root/here"), tags=("a", "b"), soft=False)
+    assert read(Made, {"name": "x", "place": Path("/there")}, Path("/root")).place == Path("/there")
+
+
+def test_a_field_says_what_it_takes() -> None:
+    found = {each.name: each for each in declared(Made)}
+    assert "inner" not in found
+    assert [each.name for each in found.values() if each.required] == ["name"]
+    assert (found["place"].kind, found["tags"].kind, found["number"].kind) == (Path, str, int)
+    assert (found["tags"].repeated, found["number"].repeated) == (True, False)
+    assert (found["number"].flags, found["number"].label) == (("-n", "--no"), "--no")
+    assert found["place"].flags == ("--place",)
+
+
+def test_what_goes_together() -> None:
+    assert problems({"name": "x", "place": Path("/x"), "tags": ["a"]}) == []
+    assert problems({"loud": True, "deep": "x"}) == []
+
+
+def test_what_does_not_go_together_is_said_at_once() -> None:
+    assert problems({"deep": "x"}) == ["--deep needs --loud."]
+    assert problems({"loud": True, "soft": False, "name": "x"}) == [
+        "--loud and --hard cannot be combined. Leave one of them out.",
+        "--loud and --name cannot be combined. Leave one of them out.",
+    ]
+
+
+# ---- the reference
+
+
+def test_the_page_has_what_the_commands_declare() -> None:
+    page = (CHECKOUT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert inserted(page, reference(), "docs/reference.md", MARKERS) == page, (
+        "Run: python build.py sync"
+    )
+    for name in SUMMARIES:
+        assert f"\n#### {name}\n" in page
+    assert "| `ID`, `--target ID` | a target, or a pattern such as 'py39-*'" in page
+    assert "| `-v HOST:CONTAINER`, `--mount HOST:CONTAINER` |" in page
