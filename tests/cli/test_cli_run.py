@@ -144,7 +144,6 @@ def test_another_image(
     ("arguments", "said"),
     [
         (["--cards", "9"], "--cards 9 is more than this simulated host has, 8: 0, 1, 2, 3,"),
-        (["--elsewhere"], "--elsewhere needs --print."),
         (["--nodes", "2"], "is for one host, not for 2. Use --format k8s"),
         (["--shm-size", "lots"], "--shm-size: invalid size 'lots'."),
         (["-v", "/data"], "invalid mount '/data'. Write it as HOST:CONTAINER"),
