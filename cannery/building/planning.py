@@ -94,7 +94,6 @@ def make_plan(
     Raises:
         OutOfSyncError, MatrixError: images/ is not what the matrix says.
         EngineError: the engine, or the registry of --compare-with, does not answer.
-        UsageError: there is no such shard, or nothing has the component.
     """
     plan_options = plan_options or PlanOptions()
     renderer = Renderer(project)
