@@ -48,7 +48,7 @@ SOURCE = Option(
     default=(),
     flags=("--source",),
     metavar="NAME",
-    choices=tuple(str(each) for each in CannSource),
+    choices=tuple(str(source) for source in CannSource),
     default_text="the order in cannery.toml, else folder, download",
 )
 CA = Option(

@@ -103,7 +103,6 @@ def affected(
 def _by_keys(
     before: Commit, after: Commit, targets: Sequence[Target], spec: SpecOf
 ) -> dict[str, str]:
-    """Id to reason, for the ``targets`` of ``after`` whose content key differs."""
     try:
         earlier = parse_files(before.texts).targets
     except KeyError:
@@ -188,7 +187,6 @@ def code_that_differs(before: Texts, after: Texts, changed: Iterable[str]) -> li
 
 
 def _used(texts: Texts, start: str) -> set[str]:
-    """The file ``start`` and those of the package that it uses in the end."""
     files = [path for path in texts if path.startswith(_PACKAGE) and not path.endswith(".py")]
     used: set[str] = set()
     waiting = {start} & texts.keys()
@@ -201,7 +199,6 @@ def _used(texts: Texts, start: str) -> set[str]:
 
 
 def _named(path: str, texts: Texts, files: Iterable[str]) -> Iterator[str]:
-    """The modules that a module imports or names, and those of ``files`` below it that it names."""
     names, strings = _words(texts[path])
     for name in names | strings:
         parts = name.split(".")
@@ -216,7 +213,6 @@ def _named(path: str, texts: Texts, files: Iterable[str]) -> Iterator[str]:
 
 @cache
 def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The names that the module ``text`` imports, and its strings without spaces."""
     names: set[str] = set()
     strings: set[str] = set()
     try:
@@ -254,7 +250,6 @@ def _meaning(path: str, text: str) -> str:
 
 @cache
 def _syntax(text: str) -> str:
-    """The syntax tree of ``text`` without docstrings and other strings that nothing uses."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):

@@ -10,15 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from cannery.building import git
-from cannery.building.bases import (
-    bases,
-    bundled_base,
-    expected_bases,
-    layout_contexts,
-    local_names,
-    with_equal_modes,
-)
+from cannery.building import bases, git
 from cannery.building.plan import Action, Plan, Step
 from cannery.common import console
 from cannery.common.bases import Base, FoundBase
@@ -72,12 +64,12 @@ class Assembly:
         target = step.target
         folder = made.artifacts if made else self.options.artifacts
         hashes = self._artifact_hashes(target, folder)
-        used = {name: self._base(*each) for name, each in bases(target).items()}
+        used = {name: self._base(*needed) for name, needed in bases.bases(target).items()}
         contexts = base.contexts(used.values(), self.builder, self.project.state / "bases")
         build = self._build(step, used, contexts, folder, hashes)
         if self.options.bundle:
-            layouts = layout_contexts(self.options.bundle, bases(target).values())
-            build = with_equal_modes(build, layouts, self.project.state / "contexts")
+            layouts = bases.layout_contexts(self.options.bundle, bases.bases(target).values())
+            build = bases.with_equal_modes(build, layouts, self.project.state / "contexts")
         if target.vendor_image:
             build = self._with_vendor_image(target, build)
         labels = origin_labels(
@@ -94,12 +86,12 @@ class Assembly:
         ``image`` raises the error of a base that there is not.
         """
         for target in targets:
-            needed = bases(target)
+            needed = bases.bases(target)
             building = needed.pop("BUILD_IMAGE")
-            for each in needed.values():
-                if each != building:
+            for base_of_target in needed.values():
+                if base_of_target != building:
                     with suppress(EngineError, ArtifactError):
-                        self._base(*each)
+                        self._base(*base_of_target)
 
     def print_file(self, plan: Plan) -> str:
         """The bake file of ``plan``. Nothing is built or pulled."""
@@ -112,8 +104,8 @@ class Assembly:
                 hashes = self._artifact_hashes(target, folder)
             except ArtifactError:
                 console.say(f"{target.id}: {folder} does not exist yet; a build creates it")
-            images = local_images(local_names(target))
-            used = expected_bases(self.project, target, self.options, images)
+            images = local_images(bases.local_names(target))
+            used = bases.expected_bases(self.project, target, self.options, images)
             contexts = {}
             if target.vendor_image:
                 contexts = vendor.vendor_contexts(target.vendor_image)
@@ -124,7 +116,6 @@ class Assembly:
         return bake_file(builds, self.settings.caches, ca=source.ca, index=bool(source.index_url))
 
     def _artifact_hashes(self, target: Target, folder: Path) -> dict[str, str]:
-        """Component to the sha256 of its file in ``folder``."""
         simulate = self.options.simulate
         hashes = Hashes(self.project.state / "hashes.json")
         files = files_of_build(target, simulate=simulate, with_cann=self.options.with_cann)
@@ -134,7 +125,7 @@ class Assembly:
 
     def _base(self, of: Base, architecture: str) -> FoundBase:
         if self.options.bundle:
-            return bundled_base(self.options.bundle, of, architecture)
+            return bases.bundled_base(self.options.bundle, of, architecture)
         return self._bases.find(of, architecture)
 
     @cached_property
@@ -144,11 +135,9 @@ class Assembly:
 
     @cached_property
     def _origin(self) -> tuple[str, str]:
-        """The commit of the checkout, and the address that it was cloned from."""
         return git.commit(self.project.root), git.origin(self.project.root)
 
     def _with_vendor_image(self, target: Target, build: ImageBuild) -> ImageBuild:
-        """``build`` with the image that CANN is taken from, which is looked at first."""
         reference = target.vendor_image
         mirrors = at_mirrors(reference, self.project.settings().mirrors)
         image = locate((*mirrors, reference), [target.platform], self.options.ca).reference
@@ -171,10 +160,9 @@ class Assembly:
         artifacts: Path,
         hashes: Mapping[str, str],
     ) -> ImageBuild:
-        """The build on the bases ``used``, with the files of ``artifacts`` and their ``hashes``."""
         target, simulate = step.target, self.options.simulate
         folder = self.project.images / target.id
-        arguments = {name: each.reference for name, each in used.items()}
+        arguments = {name: image.reference for name, image in used.items()}
         arguments |= {f"{component.upper()}_SHA256": value for component, value in hashes.items()}
         labels = {
             SIMULATED_LABEL: str(simulate).lower(),

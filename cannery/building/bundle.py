@@ -25,18 +25,7 @@ from cannery.building.bases import bases, keep_bases
 from cannery.building.plan import Action
 from cannery.building.planning import Selection, make_plan
 from cannery.building.running import build_all
-from cannery.common import console
-from cannery.common.errors import (
-    ArtifactError,
-    BuildError,
-    EngineError,
-    OutOfSyncError,
-    Problem,
-    UsageError,
-    file_error,
-    raise_all,
-    some_of,
-)
+from cannery.common import console, errors
 from cannery.common.files import (
     exclusive,
     extract,
@@ -90,10 +79,12 @@ class Contents:
     engine: str
 
 
-def invalid(path: Path, why: str) -> ArtifactError:
+def invalid(path: Path, why: str) -> errors.ArtifactError:
     """The error for a bundle or a file in it."""
     fix = "Copy the bundle again, or make it again with 'build.py bundle'."
-    return ArtifactError(Problem(what=f"{path} is not a valid bundle: {why}.", fix=fix))
+    return errors.ArtifactError(
+        errors.Problem(what=f"{path} is not a valid bundle: {why}.", fix=fix)
+    )
 
 
 def require_place(out: Path) -> None:
@@ -103,7 +94,7 @@ def require_place(out: Path) -> None:
         if out.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     except OSError as error:
-        raise file_error("write", out, error) from error
+        raise errors.file_error("write", out, error) from error
 
 
 def pack(folder: Path, contents: Contents, out: Path) -> str:
@@ -127,7 +118,7 @@ def pack(folder: Path, contents: Contents, out: Path) -> str:
         digest = sha256_of(temporary)
         os.replace(temporary, out)
     except OSError as error:
-        raise file_error("write", out, error) from error
+        raise errors.file_error("write", out, error) from error
     finally:
         with suppress(OSError):
             if temporary:
@@ -146,7 +137,7 @@ def unpack(bundle: Path, parent: Path) -> tuple[Path, Contents]:
     try:
         digest = sha256_of(bundle)
     except OSError as error:
-        raise file_error("read", bundle, error) from error
+        raise errors.file_error("read", bundle, error) from error
     console.say(f"{bundle}: sha256 {digest}")
     place = parent / digest
     try:
@@ -162,7 +153,7 @@ def unpack(bundle: Path, parent: Path) -> tuple[Path, Contents]:
     except (tarfile.TarError, ValueError, RecursionError, MemoryError) as error:
         raise invalid(bundle, str(error) or type(error).__name__) from error
     except OSError as error:
-        raise file_error("write", place, error) from error
+        raise errors.file_error("write", place, error) from error
 
 
 def _contents(bundle: Path, tree: Path) -> Contents:
@@ -175,7 +166,9 @@ def _contents(bundle: Path, tree: Path) -> Contents:
         raise invalid(bundle, f"{MANIFEST} is not an object")
     if manifest.get("schema") != _SCHEMA:
         what = f"{bundle} is of another version of cannery ({str(manifest.get('schema'))[:20]!r})."
-        raise ArtifactError(Problem(what=what, fix="Make it again with this checkout."))
+        raise errors.ArtifactError(
+            errors.Problem(what=what, fix="Make it again with this checkout.")
+        )
     simulate, targets = manifest.get("simulate"), manifest.get("targets")
     commit, engine = manifest.get("commit"), manifest.get("engine")
     if not isinstance(simulate, bool):
@@ -199,7 +192,7 @@ def make_bundle(project: Project, selection: Selection, options: BuildOptions, o
     builder = find_builder(options.builder)
     require_containerd(builder, "write a bundle")
     targets, source = selection.targets, options.index
-    raise_all(make_plan(project, selection, options).failures, single=len(targets) == 1)
+    errors.raise_all(make_plan(project, selection, options).failures, single=len(targets) == 1)
     key_of = state_keys(project)
     with talking() as engine:
         version = str(engine.version()["Version"])
@@ -223,7 +216,7 @@ def make_bundle(project: Project, selection: Selection, options: BuildOptions, o
             ),
         )
         plan = make_plan(project, selection, options)
-        raise_all(plan.failures, single=len(targets) == 1)
+        errors.raise_all(plan.failures, single=len(targets) == 1)
         # Also what is up to date, because only a build writes a cache.
         steps = tuple(replace(step, action=Action.BUILD) for step in plan.steps)
         build_all(project, selection, options, replace(plan, steps=steps))
@@ -251,7 +244,7 @@ def _empty_folder(parent: Path) -> Iterator[Path]:
             folder.mkdir(parents=True)
             yield folder
         except OSError as error:
-            raise file_error("write", folder, error) from error
+            raise errors.file_error("write", folder, error) from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -270,16 +263,15 @@ def _keep_artifacts(targets: tuple[Target, ...], options: BuildOptions, folder: 
 
 
 def _download_packages(lock: Path, folder: Path, source: PackageIndex) -> None:
-    """The packages of build.py itself."""
     console.say("downloading the packages of build.py")
     argv = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"]
     argv += ["--disable-pip-version-check", "--require-hashes", "--dest", str(folder)]
-    code, said = run([*argv, "--requirement", str(lock)], env=pip_environment(source))
+    code, output = run([*argv, "--requirement", str(lock)], env=pip_environment(source))
     if code:
         what = (
-            f"pip could not download the packages of build.py:\n{source.redacted(said.strip())}\n"
+            f"pip could not download the packages of build.py:\n{source.redacted(output.strip())}\n"
         )
-        raise EngineError(Problem(what=what, fix="Check the network, and try again."))
+        raise errors.EngineError(errors.Problem(what=what, fix="Check the network, and try again."))
 
 
 def copy_tree(source: Path, destination: Path) -> None:
@@ -291,7 +283,7 @@ def copy_tree(source: Path, destination: Path) -> None:
     try:
         shutil.copytree(source, destination, symlinks=True, copy_function=link)
     except OSError as error:
-        raise file_error("write", destination, error) from error
+        raise errors.file_error("write", destination, error) from error
 
 
 def build_from_bundle(
@@ -299,24 +291,28 @@ def build_from_bundle(
 ) -> None:
     """Build and check the targets of ``selection`` that ``bundle`` has."""
     folder, contents = unpack(bundle, project.state / "bundles")
-    absent = [name for name in sorted(selection.named) if name not in contents.targets]
+    absent = [name for name in sorted(selection.named or ()) if name not in contents.targets]
     targets = tuple(target for target in selection.targets if target.id in contents.targets)
     if absent or not targets:
         what = f"{bundle} has no target that is selected."
         if absent:
-            what = f"{bundle} does not have {some_of(absent, 5)}."
-        raise UsageError(Problem(what=what, fix=f"It has {some_of([*contents.targets], 20)}."))
-    named = frozenset(target.id for target in targets)
-    selection = replace(selection, targets=targets, named=named)
+            what = f"{bundle} does not have {errors.some_of(absent, 5)}."
+        raise errors.UsageError(
+            errors.Problem(what=what, fix=f"It has {errors.some_of([*contents.targets], 20)}.")
+        )
+    selection = replace(selection, targets=targets, named=None)
     if options.simulate and not contents.simulate:
         what = f"{bundle} has Huawei's packages and no simulated ones."
-        raise UsageError(Problem(what=what, fix="Leave out --simulate."))
+        raise errors.UsageError(errors.Problem(what=what, fix="Leave out --simulate."))
     key_of = state_keys(project)
     if other := [t.id for t in targets if key_of(t, contents.simulate) != contents.targets[t.id]]:
         commit = f" Its checkout was at commit {contents.commit}." if contents.commit else ""
-        what = f"{bundle} was made from other files than this checkout has for {some_of(other, 5)}."
-        raise OutOfSyncError(
-            Problem(what=what + commit, fix="Use that checkout, or make the bundle with this one.")
+        ids = errors.some_of(other, 5)
+        what = f"{bundle} was made from other files than this checkout has for {ids}."
+        raise errors.OutOfSyncError(
+            errors.Problem(
+                what=what + commit, fix="Use that checkout, or make the bundle with this one."
+            )
         )
     require_containerd(find_builder(""), "build from a bundle")
     restore_simulator(project, folder, targets, bundle)
@@ -331,13 +327,13 @@ def build_from_bundle(
     plan = make_plan(project, selection, options)
     try:
         build_all(project, selection, options, plan)
-    except BuildError as error:
+    except errors.BuildError as error:
         what = (
             "a step that the bundle's cache does not have cannot download anything here. "
             f"The cache is of engine {contents.engine}."
         )
         fix = "Use an engine of that version, or make the bundle with one as this machine's."
-        raise BuildError([*error.problems, Problem(what=what, fix=fix)]) from error
+        raise errors.BuildError([*error.problems, errors.Problem(what=what, fix=fix)]) from error
 
 
 def restore_simulator(
@@ -358,4 +354,4 @@ def restore_simulator(
                 copy_tree(tree, temporary / "tree")
                 os.replace(temporary / "tree", place)
         except OSError as error:
-            raise file_error("write", place, error) from error
+            raise errors.file_error("write", place, error) from error

@@ -8,8 +8,8 @@ have one platform each, and are written as a matrix for GitHub, and as a child p
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -34,24 +34,6 @@ class TargetCost:
     family: tuple[str, ...]
 
 
-@dataclass
-class _Machine:
-    ids: list[str] = field(default_factory=list)
-    layers: dict[str, float] = field(default_factory=dict)
-
-    def cost(self, items: Sequence[TargetCost] = ()) -> float:
-        """The seconds to build the machine's targets and ``items``."""
-        layers = dict(self.layers)
-        for target_cost in items:
-            layers |= target_cost.costs
-        return sum(layers.values()) + _CHECKS * (len(self.ids) + len(items))
-
-    def take(self, items: Sequence[TargetCost]) -> None:
-        for target_cost in items:
-            self.ids.append(target_cost.id)
-            self.layers |= target_cost.costs
-
-
 def target_cost(target: str, layers: Sequence[Layer]) -> TargetCost:
     """The cost of ``target``, whose family has the same CANN and torch."""
     costs = {layer.identity: layer.weight for layer in layers}
@@ -59,36 +41,44 @@ def target_cost(target: str, layers: Sequence[Layer]) -> TargetCost:
     return TargetCost(id=target, costs=costs, family=tuple(family))
 
 
+def _cost(items: Iterable[TargetCost]) -> float:
+    """The seconds to build ``items`` on one machine."""
+    layers: dict[str, float] = {}
+    checks = 0.0
+    for item in items:
+        layers |= item.costs
+        checks += _CHECKS
+    return sum(layers.values()) + checks
+
+
 def divide_targets(items: Sequence[TargetCost], count: int) -> list[list[str]]:
     """The ids of ``items`` for each of ``count`` machines, each in the order of ``items``."""
-    machines = [_Machine() for _ in range(count)]
-    even = _Machine().cost(items) / count
-    limit = max([even * _SLACK, *(_Machine().cost([item]) for item in items)])
+    machines: list[list[TargetCost]] = [[] for _ in range(count)]
+    limit = max([_cost(items) / count * _SLACK, *(_cost([item]) for item in items)])
     waiting = sorted(_families(items), key=_weight)
     while waiting:
         family = waiting.pop()
-        machine = min(machines, key=lambda machine: machine.cost(family))
-        if len(family) > 1 and machine.cost(family) > limit:
+        machine = min(machines, key=lambda machine: _cost([*machine, *family]))
+        if len(family) > 1 and _cost([*machine, *family]) > limit:
             middle = len(family) // 2
             waiting = sorted([*waiting, family[:middle], family[middle:]], key=_weight)
         else:
-            machine.take(family)
+            machine += family
     order = [item.id for item in items]
-    return [sorted(machine.ids, key=order.index) for machine in machines]
+    return [sorted((item.id for item in machine), key=order.index) for machine in machines]
 
 
 def fair_count(items: Sequence[TargetCost]) -> int:
     """The number of machines among which ``items`` can be divided without splitting a family."""
-    if not items:
-        return 0
-    families = [{item.id for item in family} for family in _families(items)]
-    costs = [_Machine().cost(family) for family in _families(items)]
-    count = round(sum(costs) / max(costs))
-    while True:
+    families = _families(items)
+    costs = [_cost(family) for family in families]
+    count = round(sum(costs) / max(costs)) if costs else 0
+    while count:
         shards = divide_targets(items, count)
-        if all(any(family.issubset(shard) for shard in shards) for family in families):
-            return count
+        if all(any({item.id for item in f}.issubset(s) for s in shards) for f in families):
+            break
         count -= 1
+    return count
 
 
 def _families(items: Sequence[TargetCost]) -> list[list[TargetCost]]:
@@ -99,7 +89,7 @@ def _families(items: Sequence[TargetCost]) -> list[list[TargetCost]]:
 
 
 def _weight(family: Sequence[TargetCost]) -> tuple[float, str]:
-    return _Machine().cost(family), family[0].id
+    return _cost(family), family[0].id
 
 
 MAX_CI_JOBS = 256
@@ -207,7 +197,6 @@ def to_gitlab(jobs: Sequence[Job], *, simulate: bool) -> str:
 
 
 def _build(*, simulate: bool) -> dict[str, Any]:
-    """The part that all jobs share; the runner's shell is bash."""
     flag = " --simulate" if simulate else ""
     caches = " ".join(
         f'${{CANNERY_CACHE_{way.upper()}:+--cache-{way} "$CANNERY_CACHE_{way.upper()}"}}'

@@ -48,28 +48,38 @@ def reported(project: Project, targets: Iterable[Target], options: BuildOptions)
         yield
     except CanneryError as error:
         if path:
-            console.say(_written(path, report_text(project, targets, options, error)))
+            try:
+                write_files({path: report_text(project, targets, options, error)})
+                console.say(f"wrote {path}: read it before you send it to anybody")
+            except FileError as unwritten:
+                # It must not hide why the build failed.
+                console.say(f"--report: {unwritten}")
         raise
-
-
-def _written(path: Path, text: str) -> str:
-    """What came of writing the file: that it cannot be written must not hide why a build failed."""
-    try:
-        write_files({path: text})
-    except FileError as error:
-        return f"--report: {error}"
-    return f"wrote {path}: read it before you send it to anybody"
 
 
 def report_text(
     project: Project, targets: Iterable[Target], options: BuildOptions, error: CanneryError
 ) -> str:
-    """The text of the file: what was said, versions, packages, Dockerfiles and logs."""
+    """The text of the file: messages, versions, packages, Dockerfiles and logs."""
     targets = [*targets]
+    versions = [f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"]
+    for argv in _VERSIONS:
+        try:
+            code, output = run(argv)
+            failed = f"{' '.join(argv[:2])}: exit code {code}"
+            versions.append(failed if code else output.strip())
+        except CanneryError as problem:
+            versions.append(str(problem))
+    hashes = Hashes(project.state / "hashes.json")
+    packages = []
+    for name in sorted({file.name for target in targets for file in target.artifacts.values()}):
+        path = options.artifacts / name
+        packages.append(f"{name} {hashes.sha256(path) if path.is_file() else 'is not there'}")
+    hashes.keep()
     parts = {
-        "what was said": "\n".join(map(str, error.problems)),
-        "versions": "\n".join([_system(), *map(_version, _VERSIONS)]),
-        "packages": "\n".join(_packages(project, targets, options)),
+        "messages": "\n".join(map(str, error.problems)),
+        "versions": "\n".join(versions),
+        "packages": "\n".join(packages),
     }
     for target in targets:
         log = project.state / "logs" / f"{target.id}.log"
@@ -77,31 +87,8 @@ def report_text(
             if path.is_file():
                 text = path.read_text(encoding="utf-8", errors="replace")
                 parts[str(path.relative_to(project.root))] = text
-    text = "".join(f"==== {name}\n{each.rstrip()}\n\n" for name, each in parts.items())
+    text = "".join(f"==== {name}\n{part.rstrip()}\n\n" for name, part in parts.items())
     return without_secrets(text, project.root)
-
-
-def _system() -> str:
-    return f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
-
-
-def _version(argv: tuple[str, ...]) -> str:
-    """What a program says of its version, or that it says nothing."""
-    try:
-        code, said = run(argv)
-    except CanneryError as error:
-        return str(error)
-    return said.strip() if code == 0 else f"{' '.join(argv[:2])}: exit code {code}"
-
-
-def _packages(project: Project, targets: list[Target], options: BuildOptions) -> Iterator[str]:
-    """The names of the vendor's files, with the sha256 of those that are there."""
-    names = sorted({file.name for target in targets for file in target.artifacts.values()})
-    hashes = Hashes(project.state / "hashes.json")
-    for name in names:
-        path = options.artifacts / name
-        yield f"{name} {hashes.sha256(path) if path.is_file() else 'is not there'}"
-    hashes.keep()
 
 
 def without_secrets(text: str, root: Path) -> str:

@@ -34,12 +34,7 @@ class NoRepositoryError(EngineError):
 
 
 def resolve(root: Path, reference: str = "HEAD") -> str:
-    """The id of the commit that ``reference`` names; empty if the repository has no such commit.
-
-    Raises:
-        NoRepositoryError: ``root`` is in no repository, or git is not installed.
-        EngineError: git fails.
-    """
+    """The id of the commit that ``reference`` names; empty if the repository has no such commit."""
     name = f"{reference}^{{commit}}"
     words = ["rev-parse", "--verify", "--quiet", "--end-of-options", name]
     # 1 is its answer for a name that it does not know; everything else is 128.
@@ -47,14 +42,9 @@ def resolve(root: Path, reference: str = "HEAD") -> str:
 
 
 def names(root: Path) -> list[str]:
-    """The names of all branches and tags.
-
-    Raises:
-        NoRepositoryError: ``root`` is in no repository, or git is not installed.
-        EngineError: git fails.
-    """
-    found = _checked(root, ["for-each-ref", "--format=%(refname:short)"])
-    return found.decode(errors="replace").splitlines()
+    """The names of all branches and tags."""
+    output = _checked(root, ["for-each-ref", "--format=%(refname:short)"])
+    return output.decode(errors="replace").splitlines()
 
 
 def commit(root: Path) -> str:
@@ -90,12 +80,7 @@ def changed(root: Path, paths: Sequence[str] = (".",), *, untracked: bool = True
 
 
 def read_commit(root: Path, commit: str, is_read: Callable[[str], bool]) -> Commit:
-    """The committed files below ``root``, with the text of those that ``is_read`` holds for.
-
-    Raises:
-        NoRepositoryError: ``root`` is in no repository, or git is not installed.
-        EngineError: git cannot read them, as in a clone that has only some of the files.
-    """
+    """The committed files below ``root``, with the text of those for which ``is_read`` is true."""
     entries: dict[str, str] = {}
     wanted: dict[str, str] = {}
     for line in _checked(root, ["ls-tree", "-r", "-z", commit]).split(b"\0"):
@@ -106,29 +91,24 @@ def read_commit(root: Path, commit: str, is_read: Callable[[str], bool]) -> Comm
             _, kind, blob = entries[path].split()
             if kind == "blob" and is_read(path):
                 wanted[path] = blob
-    blobs = _blobs(root, sorted({*wanted.values()}))
-    return Commit(entries=entries, texts={path: blobs[blob] for path, blob in wanted.items()})
-
-
-def _blobs(root: Path, ids: list[str]) -> dict[str, str]:
-    """Id to text. Bytes that are not UTF-8 are kept apart from all others."""
-    output = _checked(root, ["cat-file", "--batch"], "".join(f"{each}\n" for each in ids).encode())
+    ids = sorted({*wanted.values()})
+    output = _checked(root, ["cat-file", "--batch"], "".join(f"{id_}\n" for id_ in ids).encode())
     stream = io.BytesIO(output)
-    found = {}
-    for each in ids:
+    blobs = {}
+    for id_ in ids:
         size = stream.readline().split()[-1]
         if not size.isdigit():
-            what = f"this clone does not have the file with the id {each}."
+            what = f"this clone does not have the file with the id {id_}."
             raise EngineError(Problem(what=what, fix="Fetch it: git fetch --refetch"))
-        found[each] = stream.read(int(size)).decode(errors="surrogateescape")
+        # Bytes that are not UTF-8 are kept apart from all others.
+        blobs[id_] = stream.read(int(size)).decode(errors="surrogateescape")
         stream.read(1)
-    return found
+    return Commit(entries=entries, texts={path: blobs[id_] for path, id_ in wanted.items()})
 
 
 def _checked(
     root: Path, words: Sequence[str], stdin: bytes = b"", *, allowed: Sequence[int] = (0,)
 ) -> bytes:
-    """The output of git with ``words`` in ``root``, if its exit code is one of ``allowed``."""
     # Without optional locks, a question never writes to the repository.
     argv = ["git", "--no-optional-locks", "-C", str(root), *words]
     try:
@@ -142,18 +122,11 @@ def _checked(
         raise file_error("run", Path("git"), error) from error
     if done.returncode in allowed:
         return done.stdout
-    said = done.stderr.decode(errors="replace").strip()
-    if not _has_repository(root):
+    # git's exit code is the same for a missing repository and for one that it cannot open.
+    place = root.resolve()
+    if not any((folder / ".git").exists() for folder in (place, *place.parents)):
         fix = "Run this in a clone of the project."
         raise NoRepositoryError(Problem(what=f"{root} is in no git repository.", fix=fix))
-    what = f"git {words[0]} failed in {root} ({done.returncode}): {said}"
+    message = done.stderr.decode(errors="replace").strip()
+    what = f"git {words[0]} failed in {root} ({done.returncode}): {message}"
     raise EngineError(Problem(what=what, fix="See what 'git status' says there."))
-
-
-def _has_repository(root: Path) -> bool:
-    """Whether a repository is meant to be here, even if it is damaged or git refuses to open it.
-
-    git's exit code is the same for a missing repository and for one that it cannot open.
-    """
-    place = root.resolve()
-    return any((each / ".git").exists() for each in (place, *place.parents))

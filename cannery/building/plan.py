@@ -210,7 +210,7 @@ def to_text(plan: Plan, *, verbose: bool = False, width: int = 0) -> str:
         lines.append(f"shard {plan.shard}; in other shards: {others}")
     if plan.shared:
         head = f"layers built once for several targets: {len(plan.shared)}"
-        targets = [f"  {each.layer.name}: {', '.join(each.targets)}" for each in plan.shared]
+        targets = [f"  {same.layer.name}: {', '.join(same.targets)}" for same in plan.shared]
         lines += ["", head, *targets] if verbose else [f"{head} (--verbose lists them)"]
     if plan.change:
         lines += ["", *_change(plan.change, verbose=verbose)]
@@ -252,11 +252,11 @@ def to_json(plan: Plan, needs: Mapping[str, Any]) -> str:
         ],
         "shared": [
             {
-                "layer": each.layer.name,
-                "identity": each.layer.identity,
-                "targets": [*each.targets],
+                "layer": same.layer.name,
+                "identity": same.layer.identity,
+                "targets": [*same.targets],
             }
-            for each in plan.shared
+            for same in plan.shared
         ],
         "shard": plan.shard,
         "other_shards": [*plan.other_shards],

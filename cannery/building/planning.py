@@ -46,7 +46,9 @@ from cannery.registry.oci import manifest_contents
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """The selected targets of ``matrix``. It is an error if one in ``named`` cannot be built.
+    """The selected targets of ``matrix``.
+
+    It is an error if one in ``named`` cannot be built, which are all if it is None.
 
     ``failures`` maps targets whose files are incomplete to the reasons, and ``downloads`` the names
     of files that would be downloaded to their sha256.
@@ -54,7 +56,7 @@ class Selection:
 
     matrix: Matrix
     targets: tuple[Target, ...]
-    named: frozenset[str]
+    named: frozenset[str] | None = None
     shard: Shard | None = None
     failures: Mapping[str, CanneryError] = field(default_factory=dict)
     downloads: Mapping[str, str] = field(default_factory=dict)
@@ -92,7 +94,6 @@ def make_plan(
     Raises:
         OutOfSyncError, MatrixError: images/ is not what the matrix says.
         EngineError: the engine, or the registry of --compare-with, does not answer.
-        UsageError: there is no such shard, or nothing has the component.
     """
     plan_options = plan_options or PlanOptions()
     renderer = Renderer(project)
@@ -112,12 +113,13 @@ def make_plan(
     for target in targets:
         image = rendered[target.id]
         try:
-            found = _hashes(target, options, selection, hashes)
+            file_hashes = _hashes(target, options, selection, hashes)
         except CanneryError as error:
             lacks = missing_files(
                 target, options.artifacts, simulate=options.simulate, with_cann=options.with_cann
             )
-            if target.id in selection.named or not (lacks or isinstance(error, UsageError)):
+            named = selection.named is None or target.id in selection.named
+            if named or not (lacks or isinstance(error, UsageError)):
                 failures[target.id] = error
                 continue
             unavailable[target.id] = error
@@ -127,7 +129,7 @@ def make_plan(
         else:
             files = context_files(image.files, renderer.context)
             files |= vendor_files() if target.vendor_image else {}
-            steps.append(Step(rendered=image, files=files, hashes=found))
+            steps.append(Step(rendered=image, files=files, hashes=file_hashes))
     hashes.keep()
     names = [name for step in steps if step.files for name in local_names(step.target)]
     names += [image_name(s.id, simulate=options.simulate) for s in steps if s.files]
@@ -169,12 +171,6 @@ def _rendered(project: Project, renderer: Renderer, selection: Selection) -> Map
 def _hashes(
     target: Target, options: BuildOptions, selection: Selection, hashes: Hashes
 ) -> dict[str, str]:
-    """Component to an identifier of its file.
-
-    Raises:
-        ArtifactError: a file is missing or invalid, or could not be fetched.
-        UsageError: there is no software device for the target's chip.
-    """
     simulate = options.simulate
     files = needed_files(target, simulate=simulate, with_cann=options.with_cann)
     if target.id in selection.failures:
@@ -197,7 +193,6 @@ def _hashes(
 def _decided(
     project: Project, step: Step, options: BuildOptions, images: Images | None, compare_with: str
 ) -> Step:
-    """``step`` with its action, given the local ``images``."""
     if images is None:
         return replace(step, why="the local images are unknown, because no engine answers")
     target = step.target
@@ -246,7 +241,7 @@ def published_key(repository: Repository, tag: str, platform: str) -> str | None
     try:
         contents = manifest_contents(document)
         if contents.manifests:
-            entry = next((each for each in contents.manifests if each.platform == platform), None)
+            entry = next((m for m in contents.manifests if m.platform == platform), None)
             if entry is None:
                 return ""
             inner = repository.manifest(entry.digest)

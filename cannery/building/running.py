@@ -16,15 +16,7 @@ from cannery.building.bases import bases
 from cannery.building.packages import say_differences
 from cannery.building.plan import Action, Plan, Step
 from cannery.building.planning import Selection
-from cannery.common import console
-from cannery.common.errors import (
-    ArtifactError,
-    CanneryError,
-    Problem,
-    kind_of,
-    named_problems,
-    raise_all,
-)
+from cannery.common import console, errors
 from cannery.common.process import each_in_thread, workers
 from cannery.common.progress import Board, shown
 from cannery.common.references import image_name
@@ -47,21 +39,17 @@ from cannery.verify.run_checks import Detail, ImageChecks, Subject, check
 def look_up_bases(project: Project, selection: Selection, options: BuildOptions) -> None:
     """Ask registries which images the bases without a digest are now, so that a plan knows it."""
     unpinned = {
-        (base.image, architecture): (base, architecture)
+        (needed.image, architecture): (needed, architecture)
         for target in selection.targets
-        for base, architecture in bases(target).values()
-        if not base.is_pinned
+        for needed, architecture in bases(target).values()
+        if not needed.is_pinned
     }
-    for each in unpinned.values():
-        look_up(*each, BaseCache(state=project.state), options.index.ca)
+    for base in unpinned.values():
+        look_up(*base, BaseCache(state=project.state), options.index.ca)
 
 
 def build_all(project: Project, selection: Selection, options: BuildOptions, plan: Plan) -> None:
-    """Carry out ``plan``.
-
-    Raises:
-        CanneryError: one or more targets failed; the others are built.
-    """
+    """Carry out ``plan``."""
     single = len(selection.targets) == 1
     if options.record:
         # Read now, so that an invalid file is not found only after hours of building.
@@ -72,7 +60,7 @@ def build_all(project: Project, selection: Selection, options: BuildOptions, pla
         if not plan.steps and not plan.failures:
             console.say(f"shard {plan.shard} has no targets")
         left_out = plan.unavailable if _all_left_out(plan) else {}
-        raise_all(left_out | plan.failures, single=single)
+        errors.raise_all(left_out | plan.failures, single=single)
         return
     builder = find_builder(options.builder)
     if options.cache_to:
@@ -90,7 +78,7 @@ def build_all(project: Project, selection: Selection, options: BuildOptions, pla
         # After the checks, because an image can pass them although its cache could not be written.
         for target, error in not_built.items():
             run.fail(target, error)
-    raise_all(run.failures, single=single)
+    errors.raise_all(run.failures, single=single)
 
 
 Give = Callable[[Callable[[Step], None], Step], Future[None]]
@@ -99,19 +87,17 @@ Give = Callable[[Callable[[Step], None], Step], Future[None]]
 
 @dataclass
 class _PlanRun:
-    """A plan that is being carried out."""
-
     assembly: Assembly
     plan: Plan
     board: Board
-    failures: dict[str, CanneryError]
+    failures: dict[str, errors.CanneryError]
     _made: dict[str, Simulated] = field(default_factory=dict)
     _images: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.project, self.options = self.assembly.project, self.assembly.options
 
-    def fail(self, target: str, error: CanneryError) -> None:
+    def fail(self, target: str, error: errors.CanneryError) -> None:
         """Keep and show the error of a target."""
         self.failures[target] = error
         self.board.tell(target, "failed", str(error).splitlines()[0], ended=True)
@@ -129,7 +115,7 @@ class _PlanRun:
                 self._made[step.id] = simulate(
                     self.project, step.target, options.index, options.artifacts, needed
                 )
-            except CanneryError as error:
+            except errors.CanneryError as error:
                 self.fail(step.id, error)
 
     def find_bases(self) -> None:
@@ -154,7 +140,7 @@ class _PlanRun:
         for step in self._remaining(Action.BUILD):
             try:
                 builds.append(self.assembly.image(step, self._made.get(step.id)))
-            except CanneryError as error:
+            except errors.CanneryError as error:
                 self.fail(step.id, error)
             else:
                 self.board.tell(step.id, "building")
@@ -176,7 +162,6 @@ class _PlanRun:
             self.board.tell(target, "failed", name, ended=True)
 
     def _verify(self, step: Step) -> None:
-        """Check an image, and name it if all checks have passed."""
         target, image, options = step.target, self._images[step.id], self.options
         name = image_name(target.id, simulate=options.simulate)
         try:
@@ -194,7 +179,7 @@ class _PlanRun:
                 check(self.project, subject, device_specs(made.host if made else None), checks)
             engine.tag_image(image, name)
             say_differences(step.rendered, image)
-        except CanneryError as error:
+        except errors.CanneryError as error:
             self.fail(target.id, error)
             return
         unverified = "" if options.test else ", not verified"
@@ -207,19 +192,18 @@ def raise_for_plan(plan: Plan, *, simulate: bool, single: bool) -> None:
     The plan that the user has already seen says what each target lacks.
     """
     if not _all_left_out(plan):
-        raise_all(plan.failures, single=single)
+        errors.raise_all(plan.failures, single=single)
         return
-    errors = plan.unavailable | plan.failures
-    what = f"none of the {len(errors)} selected targets can be built."
-    if len(errors) == 1:
+    causes = plan.unavailable | plan.failures
+    what = f"none of the {len(causes)} selected targets can be built."
+    if len(causes) == 1:
         what = "the selected target cannot be built."
     or_simulate = "" if simulate else ", or add --simulate"
     fix = f"Put the missing files into the folder of --artifacts{or_simulate}."
-    lacks_files = any(isinstance(error, ArtifactError) for error in errors.values())
-    last = Problem(what=what, fix=fix if lacks_files else "")
-    raise kind_of(errors.values())([*named_problems(plan.failures), last])
+    lacks_files = any(isinstance(error, errors.ArtifactError) for error in causes.values())
+    last = errors.Problem(what=what, fix=fix if lacks_files else "")
+    raise errors.kind_of(causes.values())([*errors.named_problems(plan.failures), last])
 
 
 def _all_left_out(plan: Plan) -> bool:
-    """Whether nothing is left of the plan but targets that lack something."""
     return bool(plan.steps) and all(step.id in plan.unavailable for step in plan.steps)

@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
 
     ``root`` is the folder with the matrix.yaml that the command is about.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGALRM, _interrupt_again)
     sys.unraisablehook = _unraisable
@@ -40,13 +40,17 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
     except ModuleNotFoundError as error:
         if not error.name or error.name.partition(".")[0] == "cannery":
             raise
-        _tell(_not_installed(error.name))
+        _tell(
+            f"{sys.executable} has no module {error.name!r}. Install the requirements of build.py "
+            "into a virtual environment, and use its Python:\n"
+            f"    bash {ROOT}/setup.sh --venv && . {ROOT}/.venv/bin/activate"
+        )
         return EngineError.exit_code
     except KeyboardInterrupt:
         _tell("interrupted; what was running has been stopped.")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has gone: as with 'build.py list | head'.
+        # The reader of the output has gone, as with 'build.py list | head'.
         _drop_output()
         return 0
     except OSError as error:
@@ -54,8 +58,8 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
             raise
         _drop_output()
         place = f"{error.filename}: " if error.filename else ""
-        said = f"{place}{os.strerror(error.errno).lower()}."
-        _tell(f"{said} Check disk space and permissions, then retry.")
+        reason = f"{place}{os.strerror(error.errno).lower()}."
+        _tell(f"{reason} Check disk space and permissions, then retry.")
         return FileError.exit_code
 
 
@@ -63,8 +67,6 @@ def _run(arguments: list[str], root: Path) -> int:
     if sys.stdout is None:
         # Its number would be given to the next file that is opened, and written to.
         raise FileError("standard output is closed.")
-    if not arguments:
-        arguments = ["--help"]
     if arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version"):
         arguments.insert(0, DEFAULT)
     try:
@@ -82,17 +84,8 @@ def _tell(message: str) -> None:
     console.error(printable(message))
 
 
-def _not_installed(module: str) -> str:
-    """What to do where Python has no ``module``, which requirements.txt would have installed."""
-    return (
-        f"{sys.executable} has no module {module!r}. Install the requirements of build.py into a "
-        "virtual environment, and use its Python:\n"
-        f"    bash {ROOT}/setup.sh --venv && . {ROOT}/.venv/bin/activate"
-    )
-
-
 def _drop_output() -> None:
-    """Send what is still to be written to nowhere, lest Python complain of it on its way out."""
+    """Drop the output that is not written yet, so that Python does not report it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -120,7 +120,6 @@ def run(options: BuildCommandOptions, project: Project) -> None:
 
 
 def _show(plan: Plan, options: BuildCommandOptions, needs: Sequence[Need], command: str) -> None:
-    """Print ``plan``, and the files ``needs`` that are missing; ``command`` gets them."""
     listed = {name for step in plan.steps for name in step.missing}
     dropped = bool(needs) and _drop_reported(plan)
     if options.plan and options.format == "text":
@@ -173,7 +172,6 @@ def _write_process(handle: int) -> None:
 
 
 def _drop_reported(plan: Plan) -> bool:
-    """Drop the problems that the text of missing files reports; returns whether there were any."""
     dropped = False
     for failures in (plan.failures, plan.unavailable):
         for name, error in failures.items():
@@ -185,7 +183,6 @@ def _drop_reported(plan: Plan) -> bool:
 
 
 def _command_line(options: BuildCommandOptions, project: Project) -> str:
-    """The command line again, with the options that select targets and files."""
     words = ["python", "build.py", "build", *options.targets]
     default = read(BuildCommandOptions, {}, project.root)
     for field in COMMAND.declared:

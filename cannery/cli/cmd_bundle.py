@@ -62,12 +62,7 @@ def run(options: BundleOptions, project: Project) -> None:
         command = shlex.join(["python", "build.py", "bundle", *(t.id for t in targets)])
         needs = missing_needs(project, targets, building, options)
         raise ArtifactError(screen(needs, options.artifacts, f"{command} --out {options.out}"))
-    selection = Selection(
-        matrix=project.matrix(),
-        targets=tuple(targets),
-        named=frozenset(target.id for target in targets),
-        failures=files.failures,
-    )
+    selection = Selection(matrix=project.matrix(), targets=tuple(targets), failures=files.failures)
     building = replace(building, artifacts=files.folder)
     digest = make_bundle(project, selection, building, options.out)
     size = options.out.stat().st_size / 1e6

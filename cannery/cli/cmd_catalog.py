@@ -60,7 +60,6 @@ def write_table(project: Project) -> bool:
 
 
 def _texts(project: Project) -> tuple[str, str, str]:
-    """The name of the page with the table, its text, and the text that it should have."""
     entries = gather(project, state_keys(project))
     name = page_with_table(project.root)
     try:

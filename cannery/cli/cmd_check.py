@@ -44,7 +44,7 @@ def run(options: CheckOptions, project: Project) -> None:
     of scan. Where all targets were checked, the definitions that none of them uses are named, too.
     """
     today = now()[:10]
-    expired = [f"warning: {each}" for each in read_exceptions(project.root, today)[1]]
+    expired = [f"warning: {problem}" for problem in read_exceptions(project.root, today)[1]]
 
     def find() -> Judged:
         load(project.publish_file, project.matrix())

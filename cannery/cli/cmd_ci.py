@@ -106,7 +106,6 @@ def plan_ci(project: Project, targets: Sequence[Target], options: CiOptions) -> 
 
 
 def _affected(project: Project, targets: Sequence[Target], options: CiOptions) -> dict[str, str]:
-    """Id to reason, for the targets that are affected by the changes since ``options.since``."""
     if not options.since:
         return {target.id: "all targets are selected" for target in targets}
     base = git.resolve(project.root, options.since)
@@ -133,7 +132,6 @@ def stand_in(target: Target) -> str:
 
 
 def _missing(target: Target, options: CiOptions) -> str:
-    """Why ``target`` cannot be built with what the runners have; empty if it can."""
     if options.simulate:
         try:
             package_spec(target)

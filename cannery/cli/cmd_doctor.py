@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery.cli.command import Command
-from cannery.common.option import OptionSet
+from cannery.common.option import OptionSet, option
 from cannery.matrix.project import Project
 
 
@@ -18,7 +18,14 @@ from cannery.matrix.project import Project
 class DoctorOptions(OptionSet):
     """The words for ascend-doctor."""
 
-    words: tuple[str, ...] = ()
+    words: tuple[str, ...] = option(
+        "the words for ascend-doctor; --help lists them",
+        default=(),
+        positional=True,
+        rest=True,
+        metavar="WORD",
+        count="*",
+    )
 
 
 COMMAND = Command(

@@ -11,17 +11,8 @@ from pathlib import Path
 
 from cannery.cli.command import Command
 from cannery.cli.common import selected
-from cannery.common import console
+from cannery.common import console, errors
 from cannery.common.bases import CannSource, File
-from cannery.common.errors import (
-    ArtifactError,
-    CanneryError,
-    Problem,
-    UsageError,
-    counted,
-    did_you_mean,
-    kind_of,
-)
 from cannery.common.files import put_files
 from cannery.common.option import flag, number, option
 from cannery.fetch.fetching import Sources, fetch_files
@@ -87,7 +78,7 @@ def run(options: FetchOptions, project: Project) -> None:
         for file in stored:
             print(_described(file))
         size = sum(file.size for file in stored)
-        total = f"{counted(len(stored), 'file')}, {size / 1e6:,.1f} MB, in {store.root}"
+        total = f"{errors.counted(len(stored), 'file')}, {size / 1e6:,.1f} MB, in {store.root}"
         if options.prune is None:
             print(total)
         else:
@@ -106,20 +97,19 @@ def run(options: FetchOptions, project: Project) -> None:
     if options.into:
         put_files(paths, options.into)
     _raise_for(options, files, failed, [file for file in wanted if file not in known])
-    console.say(f"{counted(len(paths), 'file')} complete", "ok")
+    console.say(f"{errors.counted(len(paths), 'file')} complete", "ok")
 
 
 def _raise_for(
     options: FetchOptions,
     files: Mapping[str, File],
-    failed: Mapping[str, CanneryError],
+    failed: Mapping[str, errors.CanneryError],
     unknown: Sequence[File],
 ) -> None:
-    """Raise for the files that ``failed``, and those of which no server is known."""
     problems = [problem for error in failed.values() for problem in error.problems]
     place = "put the file into the folder of --artifacts. It is from"
     problems += [
-        Problem(
+        errors.Problem(
             what=f"no server is known for {file.name}.",
             fix=f"Add a server to 'servers' in cannery.toml, or {place}: {file.origin}.",
         )
@@ -128,30 +118,32 @@ def _raise_for(
     # Those that may not be downloaded yet.
     lacks = [n for n, e in sorted(failed.items()) if any(isinstance(p, Lacks) for p in e.problems)]
     needs = [Need(file=files[name], supply=supply_of(files[name])) for name in lacks]
-    words = [*options.targets, *(w for each in options.cann for w in ("--cann", each))]
+    words = [*options.targets, *(w for version in options.cann for w in ("--cann", version))]
     words += ["--all"] if options.all else []
     command = shlex.join(["python", "build.py", "fetch", *words])
     if text := screen(needs, options.artifacts, command):
         console.error(text)
         problems = [problem for problem in problems if not isinstance(problem, Lacks)]
-        problems.append(Problem(what="some files were not downloaded.", fix="Use that command."))
+        problems.append(
+            errors.Problem(what="some files were not downloaded.", fix="Use that command.")
+        )
     if problems:
-        errors = [*failed.values(), *([ArtifactError("")] if unknown else [])]
-        raise kind_of(errors)(list(dict.fromkeys(problems)))
+        causes = [*failed.values(), *([errors.ArtifactError("")] if unknown else [])]
+        raise errors.kind_of(causes)(list(dict.fromkeys(problems)))
 
 
 def _files(options: FetchOptions, project: Project) -> dict[str, File]:
-    """Name to file of everything that was selected."""
     matrix = project.matrix()
     problems = [
-        Problem(
-            what=f"matrix.yaml has no CANN release {name!r}.", fix=did_you_mean(name, matrix.cann)
+        errors.Problem(
+            what=f"matrix.yaml has no CANN release {name!r}.",
+            fix=errors.did_you_mean(name, matrix.cann),
         )
         for name in options.cann
         if name not in matrix.cann
     ]
     if problems:
-        raise UsageError(problems)
+        raise errors.UsageError(problems)
     files = [file for version in options.cann for file in _of_release(matrix, version)]
     if not options.cann or options.targets or options.where:
         files += [f for t in selected(options, project) for f in t.artifacts.values()]
@@ -172,7 +164,6 @@ def _of_release(matrix: Matrix, version: str) -> Iterable[File]:
 
 
 def _described(stored: Stored) -> str:
-    """A file, and below it where it is from."""
     record = stored.record
     name = record.name if record else "(its record is missing)"
     lines = [f"{name}  {stored.size / 1e6:,.1f} MB  used {stored.days:.0f} days ago"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from cannery.cli.command import Command
 from cannery.cli.common import selected
@@ -20,15 +19,7 @@ from cannery.fetch.needs import Missing, Need, Supply, missing_files, real_needs
 from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions
 from cannery.registry.records import latest, read_records
-from cannery.verify.results import (
-    Basis,
-    Result,
-    known_results,
-    phrase,
-    report_text,
-    state_keys,
-    verdicts,
-)
+from cannery.verify import results
 from cannery.verify.verification import complete_results
 
 
@@ -67,19 +58,18 @@ def run(options: ListOptions, project: Project) -> None:
     elif options.format == "json":
         print(_json(project, targets, verbose=options.verbose))
     else:
-        print(_table(project, target_rows(project, targets), verbose=options.verbose))
+        print(_table(target_rows(project, targets), verbose=options.verbose))
 
 
-def _table(project: Project, rows: Sequence[TargetRow], *, verbose: bool) -> str:
+def _table(rows: Sequence[TargetRow], *, verbose: bool) -> str:
     width = console.width()
-    missing = [row.missing(project.artifacts) for row in rows]
-    files = Missing(missing)
+    files = Missing(row.missing for row in rows)
     states = []
-    for row, absent in zip(rows, missing, strict=True):
+    for row in rows:
         use = row.target.recommended
         parts = [f"recommended for {use}"] if use else []
-        parts += [files.needs(absent)] if absent else []
-        parts += map(phrase, verdicts(row.results))
+        parts += [files.needs(row.missing)] if row.missing else []
+        parts += map(results.phrase, results.verdicts(row.results))
         parts += ["published"] if row.published else []
         states.append("; ".join(parts) or "not verified")
     ids = (row.target.id for row in rows)
@@ -101,7 +91,6 @@ def _table(project: Project, rows: Sequence[TargetRow], *, verbose: bool) -> str
 
 
 def _details(row: TargetRow) -> list[str]:
-    """The versions and the results of a target, indented."""
     target = row.target
     versions = [f"{name} {version}" for name, version in target.components.items()]
     lines = [", ".join([*versions, f"chip {target.chip}", target.platform])]
@@ -110,7 +99,7 @@ def _details(row: TargetRow) -> list[str]:
     for result in row.results:
         tested = result.tested
         counts = f"{tested.passed} passed, {tested.failed} failed, {tested.not_run} not run"
-        lines.append(f"{phrase(result)}: {counts} ({tested.hardware})")
+        lines.append(f"{results.phrase(result)}: {counts} ({tested.hardware})")
     lacks = [need for need in row.real if need.supply is not Supply.HERE]
     lines += [f"real build: {need.file.name} ({need.supply})" for need in lacks]
     lines += [row.published] if row.published else []
@@ -126,7 +115,7 @@ def _json(project: Project, targets: Sequence[Target], *, verbose: bool) -> str:
         {
             **{name: getattr(row.target, name) for name in names},
             "maintained": row.maintained,
-            "missing": row.missing(project.artifacts),
+            "missing": row.missing,
             "needs": {need.file.name: need.fields for need in row.real},
             "results": [result.fields for result in row.results],
             "published": row.published,
@@ -136,7 +125,7 @@ def _json(project: Project, targets: Sequence[Target], *, verbose: bool) -> str:
     if verbose:
         from cannery.publish.catalog import details, gather
 
-        entries = {entry.target.id: entry for entry in gather(project, state_keys(project))}
+        entries = {entry.target.id: entry for entry in gather(project, results.state_keys(project))}
         more = details(project, [entries[target.id] for target in targets])
         documents = [{**row, **facts} for row, facts in zip(documents, more, strict=True)]
     return json_text(documents)
@@ -146,34 +135,32 @@ def _json(project: Project, targets: Sequence[Target], *, verbose: bool) -> str:
 class TargetRow:
     """A target with what the checkout knows of it.
 
-    ``real`` has what a real build needs, ``maintained`` components to the last day of their
-    maintenance, or to "unknown". ``published`` is what to pull, and empty if there is no release.
+    ``missing`` maps the files that even a simulated build lacks to origins, and ``real`` has the
+    needs of a real build. ``maintained`` maps components to the last day of their maintenance, or
+    to "unknown". ``published`` is what to pull, and empty if there is no release.
     """
 
     target: Target
     maintained: dict[str, str]
+    missing: dict[str, str]
     real: list[Need]
-    results: list[Result]
+    results: list[results.Result]
     published: str
-
-    def missing(self, folder: Path) -> dict[str, str]:
-        """The files that even a simulated build needs and ``folder`` does not have: to origins."""
-        return missing_files(self.target, folder, simulate=True)
 
 
 def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
     """What the checkout knows of ``targets``; the engine is not asked for their images."""
     compat = project.compat()
     records = read_records(project.releases)
-    recorded = known_results(project, targets, records, state_keys(project))
+    recorded = results.known_results(project, targets, records, results.state_keys(project))
     rows = []
     for target in targets:
-        results = [*recorded[target.id]]
-        tested = [result.tested for result in results]
+        verified = [*recorded[target.id]]
+        tested = [result.tested for result in verified]
         for simulated in (False, True):
-            report = report_text(project, image_name(target.id, simulate=simulated))
-            results += [
-                Result(tested=local, simulated=simulated, basis=Basis.LOCAL)
+            report = results.report_text(project, image_name(target.id, simulate=simulated))
+            verified += [
+                results.Result(tested=local, simulated=simulated, basis=results.Basis.LOCAL)
                 for local in complete_results(report)
                 if local not in tested
             ]
@@ -182,8 +169,9 @@ def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
             TargetRow(
                 target=target,
                 maintained={n: end_of_life(end) for n, end in lifetimes_of(target, compat).items()},
+                missing=missing_files(target, project.artifacts, simulate=True),
                 real=[*real_needs([target], project.artifacts).values()],
-                results=results,
+                results=verified,
                 published=record.by_digest if record else "",
             )
         )

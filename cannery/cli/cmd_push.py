@@ -53,9 +53,7 @@ def run(options: PushCommandOptions, project: Project) -> None:
         repository=Repository(place.registry, place.repository, ca=options.ca),
         options=replace(options, signing_key=signing_key),
     )
-    names = frozenset(target.id for target in targets)
-    selection = Selection(matrix=matrix, targets=tuple(targets), named=names)
-    for pushed in push.run(selection):
+    for pushed in push.run(Selection(matrix=matrix, targets=tuple(targets))):
         tags = ", ".join(pushed.image_push.tags)
         console.say(f"{pushed.image_push.name}: {tags}")
         print(push.repository.at(pushed.root.digest))

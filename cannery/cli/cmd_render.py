@@ -74,10 +74,6 @@ def write_images(project: Project, options: TargetOptions | None = None) -> list
 def _compared(
     project: Project, options: TargetOptions
 ) -> tuple[list[Target], Difference, dict[Path, str]]:
-    """The chosen targets, the differences of their files, and all texts.
-
-    If all are chosen, files that belong to no target of the matrix are differences, too.
-    """
     targets, matrix = selected(options, project), project.matrix()
     rendered: dict[Path, str] = {}
     for image in Renderer(project).render_all(targets).values():

@@ -178,7 +178,6 @@ def _mounts(words: Sequence[str]) -> dict[str, str]:
 
 
 def _cards(options: RunOptions, simulated: Path | None) -> tuple[int, ...]:
-    """The numbers of the first cards of this host, or of one elsewhere."""
     number = options.cards
     if options.for_other_hosts:
         number = number or 1
@@ -211,7 +210,6 @@ def _check_runtime() -> None:
 
 
 def _run(workload: Workload, project: Project, *, builds: bool) -> NoReturn:
-    """Become ``docker run``, if this host can do it; ``builds`` if build.py builds the image."""
     target, simulates = workload.target, bool(workload.simulate_host)
     command = f"python build.py build {target.id}" + (" --simulate" if simulates else "")
     findings = host.check_host(workload, project.compat(), build=command if builds else "")

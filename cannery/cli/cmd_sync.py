@@ -70,7 +70,6 @@ def run(options: IndexOptions, project: Project) -> None:
 
 
 def _write_schemas(project: Project) -> int:
-    """Write the schemas again, and return how many have changed; 0 where there are none."""
     folder = project.root / "schemas"
     before = {path: path.read_text(encoding="utf-8") for path in folder.glob("*.schema.json")}
     if not before:
@@ -105,7 +104,6 @@ def reference() -> str:
 
 
 def _typed(declared: Declared) -> str:
-    """As it is typed, with what stands for its value."""
     option = declared.option
     value = _in_cell(option.metavar) or "\\|".join(option.choices)
     if not declared.flags:

@@ -8,16 +8,7 @@ from pathlib import Path
 
 from cannery.cli.command import Command
 from cannery.cli.common import selected
-from cannery.common import console
-from cannery.common.errors import (
-    CanneryError,
-    EngineError,
-    Problem,
-    UsageError,
-    VerificationError,
-    did_you_mean,
-    raise_all,
-)
+from cannery.common import console, errors
 from cannery.common.files import write_files
 from cannery.common.option import Option, matching, option
 from cannery.common.package_index import package_index
@@ -111,23 +102,23 @@ def run(options: TestOptions, project: Project) -> None:
     """Check the image of every selected target, or one of any origin."""
     known = components(project)
     problems = [
-        Problem(what=f"unknown component {name!r}.", fix=did_you_mean(name, known))
+        errors.Problem(what=f"unknown component {name!r}.", fix=errors.did_you_mean(name, known))
         for name in options.components
         if name not in known
     ]
     if problems:
-        raise UsageError(problems)
+        raise errors.UsageError(problems)
     if not (options.targets or options.where):
         _test_any(options, project)
         return
     targets = selected(options, project)
     if options.image and len(targets) > 1:
-        raise UsageError(f"--image needs a single target; {len(targets)} are selected.")
+        raise errors.UsageError(f"--image needs a single target; {len(targets)} are selected.")
     index = package_index(options.ca, "")
     engine.connect()  # without it, every target would fail for the same reason
     detail = Detail.CHECKS if options.verbose else Detail.COMPONENTS
     checks = ImageChecks(ca=index.ca, only=options.components, detail=detail)
-    failures: dict[str, CanneryError] = {}
+    failures: dict[str, errors.CanneryError] = {}
     for target in targets:
         name = options.image or image_name(target.id, simulate=options.simulate)
         try:
@@ -135,19 +126,18 @@ def run(options: TestOptions, project: Project) -> None:
             if not image:
                 flag = " --simulate" if options.simulate else ""
                 fix = f"Build it: python build.py --target {target.id}{flag}"
-                problem = Problem(what=f"there is no image {name} here.", fix=fix)
-                failures[target.id] = EngineError(problem)
+                problem = errors.Problem(what=f"there is no image {name} here.", fix=fix)
+                failures[target.id] = errors.EngineError(problem)
                 continue
             host = simulated_host(project, target, index) if options.simulate else None
             subject = Subject(target=target, image=image, name=name)
             check(project, subject, device_specs(host), checks)
-        except CanneryError as error:
+        except errors.CanneryError as error:
             failures[target.id] = error
-    raise_all(failures, single=len(targets) == 1)
+    errors.raise_all(failures, single=len(targets) == 1)
 
 
 def _test_any(options: TestOptions, project: Project) -> None:
-    """Test an image of any origin."""
     profiles = read_profiles(options.profiles_file)
     checks, has_tests = read_checks(options.checks) if options.checks else ((), False)
     request = Request(
@@ -171,4 +161,4 @@ def _test_any(options: TestOptions, project: Project) -> None:
     console.say(f"{options.image}: the report is in {report}")
     if result.failures:
         names = ", ".join(dict.fromkeys(finding.check for finding in result.failures))
-        raise VerificationError(f"{options.image}: failed checks: {names}.")
+        raise errors.VerificationError(f"{options.image}: failed checks: {names}.")

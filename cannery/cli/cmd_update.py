@@ -133,7 +133,6 @@ def run(options: UpdateOptions, project: Project) -> None:
 
 
 def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> None:
-    """Print proposals of whole targets; with --write add them."""
     new = propose_pairs(project, source, options.table, now()[:10])
     if new.text:
         print(new.text)
@@ -151,7 +150,6 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
 
 
 def _update_packages(project: Project, options: UpdateOptions, source: PackageIndex) -> None:
-    """Compare what apt resolves with what is recorded; with --write record it."""
     targets = selected(options, project)
     count = update_packages(project, targets, source, write=options.write)
     if not count:
@@ -167,7 +165,6 @@ def _update_packages(project: Project, options: UpdateOptions, source: PackageIn
 
 
 def _write(project: Project, text: str, matrix: Matrix, moves: Sequence[VersionChange]) -> None:
-    """Write ``moves`` into ``text``, the project's matrix.yaml, if nothing else changes."""
     path, after = project.matrix_file, rewrite(text, moves)
     wanted = {name: {**target.components} for name, target in matrix.targets.items()}
     for move in moves:

@@ -48,13 +48,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """The help of a command."""
-
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=max(console.terminal_width() - 2, 11))
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        """Keep the lines of ``text`` apart, and fold those that are not commands."""
         fill = partial(argparse.HelpFormatter._fill_text, self)  # noqa: SLF001 - is overridden
         lines = text.split("\n")
         return "\n".join(
@@ -152,7 +149,6 @@ def complete_parser() -> argparse.ArgumentParser:
 
 
 def _given(command: Command, words: Sequence[str]) -> dict[str, Any]:
-    """The values in ``words``, of which those without a flag may stand anywhere."""
     lines = [f"reads: {command.reads}", f"writes: {command.writes}", "example:"]
     parser = _Parser(
         prog=f"build.py {command.name}",
@@ -180,7 +176,6 @@ def _given(command: Command, words: Sequence[str]) -> dict[str, Any]:
 def _add_options(
     parser: argparse.ArgumentParser, options: Iterable[Declared], *, words: bool = True
 ) -> None:
-    """Add ``options``, each below its heading. What is not typed is not in the namespace."""
     options = [*options]
     labels = {option.name: option.label for option in options}
     groups: dict[str, argparse._ArgumentGroup] = {}
@@ -212,7 +207,6 @@ def _add_options(
 
 
 def _arguments(declared: Declared, labels: Mapping[str, str]) -> dict[str, Any]:
-    """The arguments of ``add_argument`` for an option, beside its flags."""
     option = declared.option
     arguments: dict[str, Any] = {"default": argparse.SUPPRESS, "help": help_of(declared, labels)}
     if declared.flags:

@@ -199,7 +199,7 @@ def _differences(
     if digest_in(known) != digest_in(target.vendor_image or known):
         named = known or "no image of this CANN"
         reasons.append(f"its CANN is from {target.vendor_image}, and the checkout names {named}")
-    one = Selection(matrix=selection.matrix, targets=(target,), named=frozenset({target.id}))
+    one = Selection(matrix=selection.matrix, targets=(target,))
     build_options = BuildOptions(simulate=options.simulate, artifacts=options.artifacts)
     try:
         downloads = plan_downloads(project, [target], build_options, TransferOptions()).downloads

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import subprocess
 import sys
@@ -84,14 +83,6 @@ def test_an_older_python(program: Checkout) -> None:
         f"build.py: Python 3.11 or newer is needed; {sys.executable} is 3.7.17. Use a newer one, "
         "for example: python3.11 build.py list\n"
     )
-
-
-def test_build_py_is_also_read_by_an_older_python(program: Checkout) -> None:
-    text = (program.root / "build.py").read_text(encoding="utf-8")
-    ast.parse(text, feature_version=(3, 7))
-    # The syntax of what is imported need not be old, so the version has to be checked before.
-    checked, imported = text.index("sys.version_info"), text.index("from cannery")
-    assert checked < imported
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])

@@ -51,10 +51,6 @@ def test_a_bundle_of_another_checkout(checkout: Checkout, bundle: Path) -> None:
     assert "at commit 1234abcd" in result.err
 
 
-def test_no_engine(checkout: Checkout, bundle: Path) -> None:
-    checkout.run("--from-bundle", str(bundle)).refused(6, "engine")
-
-
 @pytest.mark.parametrize(
     "words", [["--artifacts", "x"], ["--index-url", "http://x"], ["--builder", "x"], ["--plan"]]
 )

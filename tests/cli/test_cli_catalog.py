@@ -43,16 +43,6 @@ def test_the_table_is_made_and_stays_as_it_is(checkout: Checkout) -> None:
     checkout.run("catalog", "--check").accepted("the table in docs/targets.md is in sync")
 
 
-def test_text_around_the_table_is_kept(checkout: Checkout) -> None:
-    before = readme(checkout)
-    checkout.edit("| `py39-torch231-cann8t39` |", "| `something-else` |", "docs/targets.md")
-    checkout.edit(f"\n{START}\n", f"\nOur own words.\r\n\n{START}\n", "docs/targets.md")
-    checkout.run("catalog").accepted("is written")
-    assert (checkout.root / "docs/targets.md").read_bytes() == (
-        before.replace(f"\n{START}\n", f"\nOur own words.\r\n\n{START}\n", 1).encode()
-    )
-
-
 def test_a_release_shows_in_the_table(checkout: Checkout) -> None:
     publish(checkout)
     before = checkout.state()
@@ -89,11 +79,6 @@ def test_without_a_page_the_table_is_in_the_readme(checkout: Checkout) -> None:
     (checkout.root / "docs/targets.md").rename(checkout.root / "README.md")
     checkout.edit(END, f"| stale |\n{END}", "README.md")
     checkout.run("catalog", "--check").refused(4, "--- README.md", "README.md is out of date")
-
-
-def test_no_page(checkout: Checkout) -> None:
-    (checkout.root / "docs/targets.md").unlink()
-    checkout.run("catalog").refused(9, "README.md: no such file")
 
 
 def test_a_record_that_is_none(checkout: Checkout) -> None:

@@ -54,9 +54,7 @@ def test_commands(script: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (["list", "--form"], ["--format"]),
         (["list", "--format", "j"], ["json"]),
-        (["build", "--simu"], ["--simulate"]),
         (["--simu"], ["--simulate"]),
         (["completion", "z"], ["zsh"]),
         (["help", "ren"], ["render"]),
@@ -107,8 +105,3 @@ def test_the_script_for_zsh(program: Checkout, tmp_path: Path) -> None:
     path.write_text(result.out, encoding="utf-8")
     if zsh := shutil.which("zsh"):
         subprocess.run([zsh, "-n", str(path)], check=True)
-
-
-def test_another_shell(original: Checkout) -> None:
-    original.run("completion", "zhs").refused(2, "Did you mean 'zsh'?")
-    original.run("completion").refused(2, "the following arguments are required: SHELL")

@@ -38,23 +38,12 @@ def test_json_is_one_document(repository: Checkout) -> None:
     assert found["before"]["name"] == f"{TARGET} at first"
 
 
-def test_a_commit_compared_with_itself(repository: Checkout) -> None:
-    done = repository.run("diff", "HEAD", "HEAD", *OF_TARGET)
-    done.accepted()
-    assert done.out.endswith("\nno difference\n")
-
-
 def test_problems_of_both_sides_are_told_at_once(repository: Checkout) -> None:
     repository.run("diff", "frist", "HAED", *OF_TARGET).refused(
         2,
         "there is no commit 'frist'. Did you mean 'first'?",
         "there is no commit 'HAED'. Known: first, ma",
     )
-
-
-def test_a_problem_of_both_sides_is_told_once(repository: Checkout) -> None:
-    done = repository.run("diff", "first", "first", "--target", "py39-torch231-cann8t40")
-    done.refused(2, "there is no target 'py39-torch231-cann8t40' at first. Did you mean")
 
 
 def test_records_need_no_engine(checkout: Checkout) -> None:
@@ -73,10 +62,6 @@ def test_images_need_an_engine(original: Checkout) -> None:
     done = original.run("diff", TARGET, "cannery:other")
     assert done.code == 6
     assert "docker" in done.err
-
-
-def test_both_sides_are_required(original: Checkout) -> None:
-    original.run("diff", TARGET).refused(2, "the following arguments are required: B.")
 
 
 def test_a_checkout_without_commits(original: Checkout) -> None:

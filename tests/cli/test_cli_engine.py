@@ -59,12 +59,6 @@ def test_the_folder_that_was_named_is_meant_from_where_one_is(
     assert last in result.messages[0]
 
 
-def test_an_empty_file(original: Checkout, artifacts: Path) -> None:
-    (artifacts / vendor_files(original, TARGET)[0]).write_bytes(b"")
-    result = original.run("--target", TARGET, "--artifacts", str(artifacts))
-    result.refused(5, "is empty. The download failed. Get it again.", "cannot be built.")
-
-
 def test_what_is_wrong_with_each_target_is_said(original: Checkout) -> None:
     result = original.run("--target", "py39-*-cann8???")
     assert result.code == 5

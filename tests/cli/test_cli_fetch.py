@@ -100,15 +100,6 @@ def test_first_use_changes_one_line_of_the_matrix(desk: Desk) -> None:
     desk.checkout.run("check").accepted()
 
 
-def test_without_the_licence_nothing_is_asked_for(desk: Desk) -> None:
-    desk.serve_release()
-    result = desk.run("fetch", "--cann", RELEASE)
-    assert result.code == 5
-    assert "--accept-eula NAME" in result.err
-    assert "https://www.hiascend.com/software/cann/community-history" in result.err
-    assert not desk.server.requests
-
-
 @pytest.mark.slow
 def test_cannery_toml_accepts_the_licence_and_names_servers(desk: Desk) -> None:
     desk.serve_release()
@@ -141,36 +132,13 @@ def test_a_failure_names_every_server_and_why(desk: Desk) -> None:
     assert f"fetched {KERNELS}.run" in result.err
 
 
-def test_the_source_folder_downloads_nothing(desk: Desk) -> None:
-    desk.serve_release()
-    result = desk.run("build", "--target", LISTED, "--source", "folder")
-    assert result.code == 5
-    assert re.search(rf"{TOOLKIT}.run  +not published  +known  +by hand", result.err)
-    assert f"build {LISTED} --source folder" in result.err
-    assert not desk.server.requests
-
-
-def test_a_plan_downloads_nothing_and_counts_on_what_can_be_fetched(desk: Desk) -> None:
-    target = "py310-torch210-cann8rc3-swift261"
-    shown = desk.run("build", "--target", target, "--simulate", "--plan")
-    assert "cpython-3.10.14" not in shown.out
-    assert "build" in shown.out
-    assert not desk.server.requests
-    listed = desk.run("list", "--target", target).out
-    assert "can be fetched" in listed
-
-
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("fetch",), 2, "no target is selected."),
         (("fetch", "--cann", "8.1.RC11"), 2, "no CANN release '8.1.RC11'. Did you mean '8.1.RC1'?"),
-        (("fetch", "--cann", "8.1.RC1", "--all"), 2, "cannot be combined"),
         (("fetch", "--all", "--accept-eula", " "), 2, "invalid name ' '"),
         (("fetch", "--all", "--ca", "no.pem"), 2, "no.pem, named with --ca."),
         (("build", "--target", MAIN, "--source", "downlod"), 2, "Did you mean 'download'?"),
-        (("fetch", "--stored", "--all"), 2, "--stored and --all cannot be combined"),
-        (("fetch", "--prune", "x"), 2, "invalid number 'x'"),
     ],
 )
 def test_wrong_use(words: tuple[str, ...], code: int, said: str, desk: Desk) -> None:

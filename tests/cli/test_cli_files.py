@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import subprocess
 import time
@@ -83,30 +82,6 @@ def test_a_disk_that_fills(
     result.refused(9, f"cannot write {installed.root}/images/")
     assert "no space left on device" in result.messages[0]
     assert images(tmp_path / "after") == before
-
-
-def test_locks_are_written_and_then_stay(checkout: Checkout, uv: dict[str, str]) -> None:
-    images = checkout.root / "images"
-    result = checkout.run("lock", "--target", TARGET, env=uv)
-    result.accepted(
-        "wrote cannery/image/context/requirements.txt",
-        f"wrote images/{TARGET}/requirements.lock",
-        "1 target locked, 2 locks changed",
-        "now run: python build.py sync",
-    )
-    assert "torch==2.3.1" in (images / TARGET / "requirements.lock").read_text(encoding="utf-8")
-    before = checkout.state()
-    again = checkout.run("lock", "--target", TARGET, env=uv)
-    again.accepted("1 target locked, 0 locks changed")
-    assert checkout.state() == before
-
-
-def test_a_file_in_the_place_of_the_state_folder(checkout: Checkout) -> None:
-    shutil.rmtree(checkout.root / ".cannery", ignore_errors=True)
-    (checkout.root / ".cannery").write_text("a file in the way", encoding="utf-8")
-    before = checkout.state()
-    checkout.run("--target", TARGET, "--simulate").refused(9, f"cannot write {checkout.root}/.cann")
-    assert checkout.state() == before
 
 
 @pytest.mark.usefixtures("mounts")

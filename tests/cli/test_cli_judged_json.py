@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from cannery.compat import Verdict
-from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout, Result
 
 TARGET = "py39-torch231-cann8t39"
@@ -25,39 +24,6 @@ def loaded(result: Result) -> Any:
     for problem in found["problems"]:
         assert {*problem} == {"what", "fix", "file", "line", "column"}
     return found
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_finding_with_its_sources(original: Checkout, command: list[str]) -> None:
-    result = original.run(*command, TARGET, "--format", "json")
-    result.accepted()
-    found = loaded(result)
-    assert found["problems"] == []
-    [target] = found["targets"]
-    own = Project(root=original.root).matrix().targets[TARGET]
-    assert (target["id"], target["summary"]) == (TARGET, own.summary)
-    assert {*target} == {"id", "summary", "unverified", "components", "findings"}
-    assert target["components"]["torch"] == "2.3.1"
-    for each in target["findings"]:
-        assert {*each} == {"component", "verdict", "text", "rows", "against"}
-        assert each["verdict"] in [*Verdict]
-        for row in (*each["rows"], *each["against"]):
-            assert {*row} == {"line", "says", "note", "sources"}
-            for source in row["sources"]:
-                assert {*source} == {"cite", "date", "kind", "rank", "about", "url"}
-    [pair] = [each for each in target["findings"] if each["component"] == "torch_npu"]
-    assert pair["verdict"] == "allowed"
-    row = pair["rows"][0]
-    facts = (original.root / "compat.yaml").read_text(encoding="utf-8").splitlines()
-    assert "2.3.1" in facts[row["line"] - 1]
-    assert row["sources"][0]["url"].startswith("https://")
-
-
-def test_all_targets(original: Checkout) -> None:
-    everything = loaded(original.run("check", "--format", "json"))
-    ids = [*Project(root=original.root).matrix().targets]
-    assert [each["id"] for each in everything["targets"]] == ids
-    assert loaded(original.run("explain", *ids, "--format", "json")) == everything
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -78,10 +44,7 @@ def test_conflicts_have_their_place(checkout: Checkout, command: list[str]) -> N
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize(
-    ("text", "words", "code"),
-    [("[", [TARGET], 3), (None, ["py37"], 2), ("\0", [TARGET], 3)],
-)
+@pytest.mark.parametrize(("text", "words", "code"), [("[", [TARGET], 3), (None, ["py37"], 2)])
 def test_every_failure_is_a_document(
     checkout: Checkout, command: list[str], text: str | None, words: list[str], code: int
 ) -> None:
@@ -96,13 +59,6 @@ def test_every_failure_is_a_document(
         [problem] = found["problems"]
         assert problem["what"] == "there is no target 'py37'."
         assert (problem["file"], problem["line"], problem["column"]) == ("", 0, 0)
-
-
-def test_a_missing_matrix(checkout: Checkout) -> None:
-    (checkout.root / "matrix.yaml").unlink()
-    result = checkout.run("check", "--format", "json")
-    assert result.code == 9
-    assert loaded(result)["problems"][0]["what"].startswith("cannot read ")
 
 
 def shape(value: Any) -> Any:

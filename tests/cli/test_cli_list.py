@@ -5,12 +5,8 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-import subprocess
 from dataclasses import replace
 from typing import Any
-
-import pytest
 
 from cannery.common.files import write_files
 from cannery.matrix.project import Project
@@ -59,26 +55,6 @@ def keep(checkout: Checkout, target: str, **changes: object) -> None:
     write_files({path_of(checkout.root, target): to_text(results)})
 
 
-def test_the_formats_show_the_same_targets(original: Checkout) -> None:
-    ids = [*Project(root=original.root).matrix().targets]
-    assert original.run("list", "--format", "names").out.splitlines() == ids
-    assert [each["id"] for each in as_json(original)] == ids
-    shown = original.run("list", "--format", "table").out
-    assert shown == original.run("list").out
-    _, *rows = shown.split("\n\n")[0].splitlines()
-    assert [row.split()[0] for row in rows] == ids
-
-
-def test_json_of_a_target(original: Checkout) -> None:
-    [found] = as_json(original, "--target", "py39-torch231-cann8t39-llamafactory090")
-    target = Project(root=original.root).matrix().targets[found["id"]]
-    assert found["summary"] == target.summary
-    assert (found["platform"], found["chip"]) == ("linux/arm64", "910b")
-    assert found["components"] == target.components
-    assert found["components"]["llamafactory"] == "0.9.0"
-    assert found["unverified"] == ""
-
-
 PLAIN = (
     *("id", "summary", "platform", "chip", "flavour", "components", "unverified", "recommended"),
     *("maintained", "missing", "needs", "results", "published"),
@@ -122,20 +98,6 @@ def test_verbose_json_has_the_release_and_the_commands_for_it(checkout: Checkout
     assert {*found["results"][0]} == {"tested", "simulated", "basis", "moved", "where"}
 
 
-def test_verbose_json_needs_the_locks(checkout: Checkout) -> None:
-    (checkout.root / "images" / LAST / "requirements.lock").unlink()
-    words = ("list", "--format", "json", "--verbose", "--target", BARE)
-    checkout.run(*words).refused(3, f"{LAST} is not locked. Run 'python build.py lock")
-    as_json(checkout, "--target", BARE)
-
-
-def test_a_table_has_the_summary_and_the_state(original: Checkout) -> None:
-    states, summaries, _ = table(original)
-    targets = Project(root=original.root).matrix().targets
-    assert summaries == {name: target.summary for name, target in targets.items()}
-    assert states[LAST] == "not verified"
-
-
 def test_the_details_have_the_versions(original: Checkout) -> None:
     words = ["list", "--target", "*mindspore271-cann83rc1", "--verbose"]
     [_, _, details, maintained, *real] = original.run(*words).out.split("\n\n")[0].splitlines()
@@ -146,35 +108,6 @@ def test_the_details_have_the_versions(original: Checkout) -> None:
     assert details.startswith("    base debian-11, python 3.9.2, toolkit 8.3.RC1, ")
     assert details.endswith(", mindspore 2.7.1, chip 910b, linux/arm64")
     assert maintained == "    maintained: python until 2025-10-31, base until 2026-08-31"
-
-
-@pytest.mark.parametrize("columns", [60, 100, 200])
-@pytest.mark.parametrize("words", [[], ["--verbose"]])
-def test_no_line_is_wider_than_the_terminal(
-    program: Checkout, columns: int, words: list[str]
-) -> None:
-    command = shlex.join(program.argv("list", *words))
-    done = subprocess.run(
-        ["script", "--quiet", "--command", f"stty cols {columns}; {command}", "/dev/null"],
-        env=program.environ({"TERM": "dumb"}) | {"COLUMNS": ""},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    lines = done.stdout.replace("\r", "").splitlines()
-    # The name of a file may be longer than a narrow terminal, and is not broken.
-    wide = [line for line in lines if len(line) > columns and len(line.split()) > 1]
-    assert [line for line in wide if not re.match(r" +\d+  \S+$", line)] == []
-    plain = program.run("list", *words).out
-    assert " ".join(done.stdout.split()) == " ".join(plain.split())
-
-
-def test_nothing_is_written_and_no_format_is_mixed(original: Checkout) -> None:
-    before = original.state()
-    for form in ("table", "json", "names"):
-        assert original.run("list", "--format", form).err == ""
-    assert original.state() == before
 
 
 def test_a_missing_file_is_named_once(original: Checkout) -> None:
@@ -215,16 +148,6 @@ def test_files_of_a_real_build(checkout: Checkout) -> None:
     assert "  1 target: some files are on no known server\n" in said
 
 
-def test_a_file_in_the_folder_is_not_missing(checkout: Checkout) -> None:
-    (checkout.root / "artifacts").mkdir()
-    (checkout.root / "artifacts" / OLD_PYTHON).touch()
-    states, _, below = table(checkout)
-    assert states[BARE] == "not verified"
-    assert states[OLD].startswith("needs files ")
-    assert OLD_PYTHON not in "\n".join(below)
-    assert "deepspeed_npu-0.1-py3-none-any.whl" in "\n".join(below)
-
-
 def test_a_recorded_result_is_the_state_until_a_file_changes(checkout: Checkout) -> None:
     keep(checkout, LAST)
     assert table(checkout)[0][LAST] == "verified (NPU) 2026-11-21"
@@ -261,14 +184,6 @@ def test_a_report_on_this_machine_is_part_of_the_state(checkout: Checkout) -> No
     assert states[LAST] == said
 
 
-@pytest.mark.parametrize("form", ["table", "json"])
-def test_a_record_that_is_wrong(checkout: Checkout, form: str) -> None:
-    write_files({path_of(checkout.root, LAST): "schema: 9\nresults: []\n"})
-    result = checkout.run("list", "--format", form)
-    result.refused(3, f"verified/{LAST}.yaml:1:9: schema: this version of cannery reads")
-    checkout.run("list", "--format", "names").accepted()
-
-
 def test_a_record_that_is_wrong_matters_where_its_target_is_shown(checkout: Checkout) -> None:
     write_files({path_of(checkout.root, BARE): "schema: 9\nresults: []\n"})
     path_of(checkout.root, OLD).mkdir()
@@ -281,18 +196,3 @@ def test_a_record_that_is_wrong_matters_where_its_target_is_shown(checkout: Chec
     checkout.run("list", "--target", OLD).refused(9, f"{OLD}.yaml: is a directory")
     path_of(checkout.root, BARE).unlink()
     assert table(checkout, "--target", BARE)[0] == {BARE: "needs file 1"}
-
-
-def test_a_reason_is_shown_in_table_and_json(checkout: Checkout) -> None:
-    line = "application: mindspore-2.7.1}"
-    checkout.edit(line, "application: mindspore-2.7.1, unverified: our own build}")
-    name = "py39-mindspore271-cann83rc1"
-    assert f"{name}: not known to work: our own build" in table(checkout)[2]
-    found = {each["id"]: each["unverified"] for each in as_json(checkout)}
-    assert found[name] == "our own build"
-    assert found["py39-torch231-cann8t39"] == ""
-
-
-@pytest.mark.parametrize("form", ["tabel", "yaml", ""])
-def test_a_format_that_is_none(original: Checkout, form: str) -> None:
-    original.run("list", "--format", form).refused(2, f"invalid value {form!r}.")

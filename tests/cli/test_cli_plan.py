@@ -82,19 +82,6 @@ def test_a_plan_of_nothing_ends_as_the_build_would(
     assert len(planned.messages) == 1 + (NEEDS_A_FILE in words) + (real and instead != ["--plan"])
 
 
-def test_shards_are_the_selection(original: Checkout) -> None:
-    ids = []
-    for index in (1, 2, 3):
-        words = ["--all", "--simulate", "--plan", "--format", "json", "--shard", f"{index}/3"]
-        plan = json.loads(original.run(*words).out)
-        assert plan["shard"] == f"{index}/3"
-        found = [each["id"] for each in plan["targets"]]
-        assert found
-        assert not {*found} & {*plan["other_shards"]}
-        ids += found
-    assert sorted(ids) == sorted(Project(root=original.root).matrix().targets)
-
-
 WRONG = {
     "a plan of what is not there": (
         ["--all", "--plan", "--if-changed", "torhc"],
@@ -145,10 +132,4 @@ WRONG = {
 def test_what_cannot_be_asked(original: Checkout, arguments: list[str], said: list[str]) -> None:
     before = original.state()
     original.run(*arguments).refused(2, *said)
-    assert original.state() == before
-
-
-def test_printing_needs_an_engine_to_know_the_bases(original: Checkout) -> None:
-    before = original.state()
-    original.run("--target", TARGET, "--simulate", "--print").refused(6, NO_ENGINE)
     assert original.state() == before

@@ -37,15 +37,6 @@ def test_what_is_stale_is_shown_and_mended(checkout: Checkout) -> None:
     checkout.run("render", "--check").accepted()
 
 
-def test_a_change_of_the_matrix_shows_in_the_images_it_is_about(checkout: Checkout) -> None:
-    checkout.edit(
-        "torch231-cann8t39: {cann", "torch231-cann8t39: {summary: The PyTorch 2.3.1, cann"
-    )
-    result = checkout.run("render", "--check")
-    result.refused(4, f"--- {DOCKERFILE}\n", MEND)
-    checkout.run("render", "--check", "--target", OTHER).accepted("in sync (1 target)")
-
-
 def test_a_file_that_was_rendered_once(checkout: Checkout) -> None:
     before = checkout.state()
     name = f"images/{TARGET}/compose.yaml"

@@ -144,11 +144,7 @@ def test_another_image(
     ("arguments", "said"),
     [
         (["--cards", "9"], "--cards 9 is more than this simulated host has, 8: 0, 1, 2, 3,"),
-        (["--cards", "9", "--format", "k8s"], "--cards 9 is more than this simulated host has"),
-        (["--cards", "0"], "--cards: invalid number '0'"),
         (["--nodes", "2"], "is for one host, not for 2. Use --format k8s"),
-        (["--format", "k8", "--print"], "invalid value 'k8'. Did you mean 'k8s'?"),
-        (["--runtime", "nvidia"], "invalid value 'nvidia'."),
         (["--shm-size", "lots"], "--shm-size: invalid size 'lots'."),
         (["-v", "/data"], "invalid mount '/data'. Write it as HOST:CONTAINER"),
         (["-v", "/a:/c", "-v", "/b:/c"], "--mount /b:/c: another --mount uses the same directory."),
@@ -182,20 +178,6 @@ def test_a_command_for_a_shell_starts_one(original: Checkout) -> None:
     assert "--tty" not in original.run(*words, "--", "true").out
 
 
-def test_a_file_for_several_hosts(original: Checkout) -> None:
-    options = ["--cards", "8", "--nodes", "3", "--shm-size", "64g", "--image", "r.example.com/a:1"]
-    result = original.run("run", "--target", TARGET, "--format", "k8s", *options, "-v", "/x:/y")
-    result.accepted()
-    [service, job] = yaml.safe_load_all(result.out)
-    assert service["spec"]["clusterIP"] == "None"
-    assert job["spec"]["completions"] == 3
-    pod = job["spec"]["template"]["spec"]
-    assert pod["containers"][0]["image"] == "r.example.com/a:1"
-    assert pod["containers"][0]["resources"]["limits"] == {"huawei.com/Ascend910": 8}
-    assert pod["volumes"][0]["emptyDir"]["sizeLimit"] == "64Gi"
-    assert pod["volumes"][-1]["hostPath"]["path"] == "/x"
-
-
 def test_the_command_for_another_host(original: Checkout, path: dict[str, str]) -> None:
     """It has all devices and mounts, whatever this host has, and none of this host's paths."""
     name = "registry.example.com/ascend:1"
@@ -220,31 +202,3 @@ def test_the_command_for_another_host(original: Checkout, path: dict[str, str]) 
         *("--env", "HCCL_CONNECT_TIMEOUT=7200", "--env", "HCCL_EXEC_TIMEOUT=7200"),
         *(name, "npu-smi"),
     ]
-
-
-def test_another_host_does_not_have_the_local_image(original: Checkout) -> None:
-    words = ["run", "--target", TARGET, "--print", "--elsewhere"]
-    for more, device in ([], "--device /dev/davinci0"), (["--runtime", "ascend"], "DEVICES=0"):
-        result = original.run(*words, *more)
-        result.accepted(f"cannery:{TARGET} is a local name. Name an image in a registry with --im")
-        assert device in result.out
-        assert str(original.root) not in result.out
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (["--elsewhere"], "--elsewhere needs --print."),
-        (
-            ["--print", "--elsewhere", "--simulate"],
-            "--elsewhere and --simulate cannot be combined.",
-        ),
-    ],
-)
-def test_what_another_host_cannot_do(original: Checkout, more: list[str], said: str) -> None:
-    original.run("run", "--target", TARGET, *more).refused(2, said)
-
-
-def test_too_many_cards_for_another_host(original: Checkout) -> None:
-    words = ["run", "--target", TARGET, "--print", "--elsewhere", "--cards", "99"]
-    original.run(*words).refused(2, " cards of 910b, not 99.")

@@ -148,14 +148,6 @@ def test_a_report_that_never_fails(
     ] == words
 
 
-def test_an_attestation_with_cyclonedx(checkout: Checkout, install: Scanner, sbom: str) -> None:
-    bom = {"bomFormat": "CycloneDX", "components": []}
-    Path(sbom).write_text(json.dumps({"predicate": bom}), encoding="utf-8")
-    record = install("osv-scanner")
-    checkout.run("scan", sbom).accepted()
-    assert (record()["sbom"], record()["name"]) == (bom, "bom.cdx.json")
-
-
 def test_a_target_is_scanned_by_its_lock(checkout: Checkout, install: Scanner) -> None:
     record = install("grype")
     done = checkout.run("scan", "py39-torch231-*t39")
@@ -195,10 +187,7 @@ def test_check_warns_of_an_exception_that_has_expired(checkout: Checkout) -> Non
     ("more", "problem"),
     [
         ({"status_notes": "for ever"}, "'for ever' does not begin with a last day. Begin 'status_"),
-        ({"status_notes": "expires 2027-02-29: x"}, "does not begin with a last day."),
         ({"products": [{"@id": "torch"}]}, "a product must be a package URL"),
-        ({"vulnerability": {}}, "has no 'name'"),
-        ({"vulnerability": "CVE-2025-1"}, "statements[0].vulnerability: this must be"),
     ],
 )
 def test_check_names_the_place_of_a_mistake(

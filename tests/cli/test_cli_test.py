@@ -22,7 +22,7 @@ SIMULATED = (
 APEX = "/usr/local/lib/python3.9/dist-packages/apex/SIMULATED"
 
 
-@pytest.mark.parametrize("name", [f"cannery:{TARGET}", f"cannery:{TARGET}-sim", "mine:1"])
+@pytest.mark.parametrize("name", [f"cannery:{TARGET}", "mine:1"])
 @pytest.mark.parametrize(
     ("labels", "file", "sign"),
     [
@@ -51,13 +51,6 @@ def test_a_simulated_image_needs_simulate(
     )
     assert [path.name for path in report.parent.iterdir()] == [report.name]
     assert report.read_text(encoding="utf-8") == "an earlier report"
-
-
-def test_without_a_name_it_is_found_out_too(checkout: Checkout, tmp_path: Path) -> None:
-    name = f"cannery:{TARGET}"
-    with standin_engine(tmp_path, images={name: "arm64"}, labels=LABEL) as address:
-        result = checkout.run("test", "--target", TARGET, env={"DOCKER_HOST": address})
-    result.refused(8, f"{name} is a simulated image")
 
 
 def test_every_target_is_tested_though_one_fails(checkout: Checkout, tmp_path: Path) -> None:

@@ -13,12 +13,6 @@ from tests.cli.standin_engine import standin_engine
 ANY = ("test", "--image", "theirs:1")
 
 
-def test_no_docker(checkout: Checkout, tmp_path: Path) -> None:
-    address = f"unix://{tmp_path}/none.sock"
-    result = checkout.run(*ANY, env={"DOCKER_HOST": address})
-    result.refused(6, "the container engine is not running: there is no socket")
-
-
 def test_an_image_that_is_not_there(checkout: Checkout, tmp_path: Path) -> None:
     with standin_engine(tmp_path, images={}) as address:
         result = checkout.run(*ANY, env={"DOCKER_HOST": address})
@@ -31,17 +25,7 @@ def test_neither_a_target_nor_an_image(checkout: Checkout) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        ("--profile", "docker"),
-        ("--checks", "x"),
-        ("--chip", "910b"),
-        ("--strict",),
-        ("--junit", "x"),
-        ("--json", "x"),
-    ],
-)
+@pytest.mark.parametrize("option", [("--profile", "docker"), ("--strict",)])
 def test_options_of_any_image_do_not_fit_a_target(
     checkout: Checkout, option: tuple[str, ...]
 ) -> None:
@@ -62,11 +46,6 @@ def test_a_file_of_profiles_with_mistakes(checkout: Checkout, tmp_path: Path) ->
     assert result.code == 2
     assert "mine.yaml:3:10: unknown key 'port'" in result.err
     assert "Did you mean 'ports'?" in result.err
-
-
-def test_a_file_of_profiles_that_is_not_there(checkout: Checkout, tmp_path: Path) -> None:
-    path = tmp_path / "none.yaml"
-    checkout.run(*ANY, "--profile", "docker", "--profiles", str(path)).refused(9, "none.yaml")
 
 
 def test_checks_with_mistakes(checkout: Checkout, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from cannery.cli import cmd_update
 from cannery.lock.index_versions import ask
-from tests.cli.checkout import CAN_MOUNT, Checkout, Result
+from tests.cli.checkout import Checkout, Result
 from tests.cli.indexes import (
     LAST_KNOWN,
     NEW,
@@ -25,13 +25,6 @@ from tests.cli.indexes import (
 )
 
 CHANGED = "was changed by another process meanwhile, so nothing was written. Run the command again."
-OTHER = "py311-torch271-cann910-910b"
-
-READ_ONLY = """
-mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" || exit 99
-shift
-exec "$@"
-"""
 
 
 @pytest.mark.parametrize("options", [(), ("--write",), ("--check",), ("--write", "--deepspeed")])
@@ -86,24 +79,6 @@ def test_write_changes_the_version_and_no_other_character(checkout: Checkout, in
     assert matrix(checkout) == before.replace(USED, USED.replace(NOW, NEW), 1)
 
 
-def test_only_the_selected_targets_are_compared(checkout: Checkout, index: Index) -> None:
-    know(checkout)
-    index.add_torch_npu(NEW)
-    done = update_all(checkout, index, "--check", "--target", OTHER, "--where", "python=3.11")
-    done.accepted("nothing newer")
-    assert done.out == ""
-
-
-def test_write_keeps_the_ends_of_the_lines(checkout: Checkout, index: Index) -> None:
-    know(checkout)
-    index.add_torch_npu(NEW)
-    before = matrix(checkout).replace("\n", "\r\n").encode()
-    path = checkout.root / "matrix.yaml"
-    path.write_bytes(before)
-    update(checkout, index, "--write").accepted(f"{NOW} is now {NEW}")
-    assert path.read_bytes() == before.replace(USED.encode(), USED.replace(NOW, NEW).encode(), 1)
-
-
 def test_deepspeed_moves_only_if_asked_for(checkout: Checkout, index: Index) -> None:
     index.add("deepspeed-0.18.5.tar.gz")
     before = matrix(checkout)
@@ -126,10 +101,7 @@ def test_check_ends_with_a_code_of_its_own(original: Checkout, index: Index) -> 
 
 
 WRONG = {
-    "target": (("--target", "py39-torch"), "there is no target 'py39-torch'. "),
-    "condition": (("--where", "python"), "invalid condition 'python'"),
     "certificate": (("--ca", "/nonexistent"), "there is no file /nonexistent, named with --ca."),
-    "contradiction": (("--check", "--write"), "--check and --write cannot be combined."),
     "value": (("--deepspeed", "0.19.0"), "there is no target '0.19.0'"),
 }
 
@@ -141,11 +113,6 @@ def test_wrong_use(
     before = original.state()
     update(original, index, *arguments).refused(2, message)
     assert original.state() == before
-
-
-def test_a_matrix_that_is_wrong_already(checkout: Checkout, index: Index) -> None:
-    checkout.edit("deepspeed: 0.15.0", "deepspeed: 0.10.0")
-    update(checkout, index, "--write").refused(3, "deepspeed 0.10.0 does not work here")
 
 
 @pytest.mark.parametrize(
@@ -162,21 +129,6 @@ def test_a_pip_that_cannot(
     done = update(original, index)
     done.refused(6, message)
     assert "'bash setup.sh' installs" in done.err
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("mounts")
-def test_a_matrix_that_cannot_be_written(installed: Checkout, index: Index) -> None:
-    know(installed)
-    index.add_torch_npu(NEW)
-    before = installed.state()
-    mount = [*CAN_MOUNT, "sh", "-c", READ_ONLY, "sh", str(installed.root)]
-    argv = ["update", "--write", "--target", TARGETS[0]]
-    done = installed.start(*argv, env=index.env, before=mount)
-    assert f"torch_npu {NEW} is newer" in done.out
-    message = f"cannot write {installed.root}/.cannery/editing.lock: read-only file system."
-    Result(code=done.code, out="", err=done.err).refused(9, message)
-    assert installed.state() == before
 
 
 def test_matrix_yaml_that_changes_during_the_questions_is_kept(

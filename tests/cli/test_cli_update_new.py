@@ -55,9 +55,3 @@ def test_a_bad_table_changes_nothing(
     assert message in " ".join(done.err.split())
     assert "Traceback" not in done.err
     assert original.state() == before
-
-
-def test_new_and_deepspeed_exclude_each_other(original: Checkout, index: Index) -> None:
-    done = update_all(original, index, "--new", "--deepspeed")
-    assert done.code == 2
-    assert "--deepspeed" in done.err

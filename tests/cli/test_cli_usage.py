@@ -10,56 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout, Result
 
 TARGETS = ["py38-torch210-cann8rc2", "py39-torch210-cann8rc2", "py39-torch231-cann8t39"]
 """Some of those that are there, in the order of the matrix."""
-
-
-def test_nothing_and_help_say_what_there_is(original: Checkout) -> None:
-    texts = set()
-    for arguments in ([], ["--help"], ["-h"]):
-        result = original.run(*arguments)
-        result.accepted()
-        assert result.err == ""
-        texts.add(result.out)
-    [text] = texts
-    for word in ("build", "test", "run", "list", "render", "lock", "--target", "Exit codes"):
-        assert word in text
-
-
-def test_help_works_where_the_matrix_is_broken(checkout: Checkout) -> None:
-    (checkout.root / "matrix.yaml").write_text("[", encoding="utf-8")
-    checkout.run("--help").accepted()
-
-
-def test_the_version(original: Checkout) -> None:
-    result = original.run("--version")
-    assert result.code == 0
-    assert result.out.startswith("cannery ")
-
-
-@pytest.mark.parametrize(
-    ("patterns", "ids"),
-    [
-        ([], TARGETS),
-        (["py39-*-cann8???"], TARGETS[1:]),
-        (["*torch231-cann8t39", "py38-*"], [TARGETS[0], TARGETS[2]]),
-        ([TARGETS[1]], [TARGETS[1]]),
-    ],
-)
-def test_the_list(original: Checkout, patterns: list[str], ids: list[str]) -> None:
-    words = [word for pattern in patterns for word in ("--target", pattern)]
-    result = original.run("list", *words)
-    result.accepted()
-    # The legend of missing files comes after an empty line.
-    head, *rows = result.out.split("\n\n")[0].splitlines()
-    assert head.split() == ["target", "state", "summary"]
-    named = [row.split()[0] for row in rows]
-    assert [name for name in named if name in TARGETS] == ids
-    known = Project(root=original.root).matrix().targets
-    assert named == (ids if patterns else [*known])
 
 
 def test_it_works_from_anywhere(original: Checkout, tmp_path: Path) -> None:
@@ -100,10 +54,6 @@ WRONG = {
             "--from-bundle.",
         ],
     ),
-    "a command that is nearly there": (
-        ["lst"],
-        ["unknown command 'lst'. Did you mean 'list'? See 'build.py --help'."],
-    ),
     "a removed command": (
         ["prune", "--registry", "r.test"],
         ["'prune' was removed. Use the registry's own retention; docs/publish.md says what "],
@@ -111,15 +61,6 @@ WRONG = {
     "a removed option": (
         ["catalog", "--notes", "x"],
         ["'--notes' was removed. Use 'build.py diff A B' with two files below releases/."],
-    ),
-    "an unknown option": (
-        ["list", "--all"],
-        ["unknown option '--all'. See 'build.py list --help'."],
-    ),
-    "an option without its value": (["render", "--target"], ["expected one argument"]),
-    "the start of an option": (
-        ["render", "--che"],
-        ["unknown option '--che'. Did you mean '--check'?"],
     ),
     "a certificate that is not there": (
         ["--target", TARGETS[2], "--ca", "/nonexistent"],
@@ -166,17 +107,6 @@ def test_a_reader_that_has_gone_is_no_error(program: Checkout, arguments: list[s
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_the_head_of_the_list(program: Checkout) -> None:
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", '"$0" "$1" list | head -1', *program.argv()],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("target ")
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["list"]])
 def test_output_that_cannot_be_written(program: Checkout, arguments: list[str]) -> None:
@@ -196,12 +126,6 @@ def test_output_that_cannot_be_written(program: Checkout, arguments: list[str]) 
 def test_a_container_where_there_is_no_npu(original: Checkout) -> None:
     original.run("run", "--target", TARGETS[2], "--print").refused(
         6, "this host has no NPU (/dev/davinci*). Add --simulate; or for"
-    )
-
-
-def test_a_container_on_a_device_that_was_not_made(original: Checkout) -> None:
-    original.run("run", "--target", TARGETS[2], "--simulate", "--print").refused(
-        6, f"python build.py run {TARGETS[2]} --simulate -- true"
     )
 
 

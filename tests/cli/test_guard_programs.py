@@ -172,11 +172,6 @@ def test_uv_with_other_constraints_is_told_at_import(image: Image, tmp_path: Pat
     assert (code, said.count(WARNING)) == (0, 1)
 
 
-def test_a_requirements_file_is_no_way_around(image: Image, tmp_path: Path) -> None:
-    (tmp_path / "requirements.txt").write_text("six\ntorchvision==0.22.1\n", encoding="utf-8")
-    assert f"  {HELD}\n" in image.install("-r", str(tmp_path / "requirements.txt"))
-
-
 def test_what_moves_nothing_is_installed_without_a_word(image: Image) -> None:
     options = ("install", "--dry-run", "--no-index", "--find-links", image.index)
     for wanted in (("six", "torch"), ("torch==2.1.0",)):
@@ -185,28 +180,10 @@ def test_what_moves_nothing_is_installed_without_a_word(image: Image) -> None:
         assert "holds these" not in said
 
 
-def test_what_the_message_says_to_do_works(image: Image) -> None:
-    options = ("install", "--dry-run", "--no-index", "--find-links", image.index)
-    code, said = image.run(image.python, "-m", "pip", *options, "torchvision==0.22.1")
-    assert code == 0, said
-    assert "Would install torch-2.7.1 torchvision-0.22.1" in said
-
-
-def test_a_failure_that_no_constraint_is_the_cause_of(image: Image) -> None:
-    assert "holds these" not in image.install("nowhere-to-be-found")
-
-
 def test_a_constraint_that_is_not_the_images(image: Image) -> None:
     said = image.install("torch==2.7.1", "-c", str(image.constraints), held=False)
     assert "(constraint) torch==2.1.0" in said
     assert "holds these" not in said
-
-
-@pytest.mark.parametrize("quiet", ["-q", "-qq"])
-def test_pip_says_it_when_it_is_quiet(image: Image, quiet: str) -> None:
-    said = image.install("torch==2.7.1", quiet)
-    assert f"  {HELD}\n" in said
-    assert HOW in said
 
 
 @pytest.mark.parametrize("python", [(), ("--python", "PYTHON")], ids=["pip", "pip --python"])
@@ -267,11 +244,6 @@ def torch_of(image: Image, version: str) -> tuple[int, str]:
     return image.run(image.python, "-c", "import torch_npu; print('ok')", PYTHONPATH=str(folder))
 
 
-def test_a_torch_that_is_not_the_images_is_told_at_import(image: Image) -> None:
-    code, said = torch_of(image, "2.7.1")
-    assert (code, said.splitlines()[-1], said.count(WARNING)) == (0, "ok", 1)
-
-
 @pytest.mark.parametrize("version", ["2.1.0", "2.1.0+cpu"])
 def test_the_image_s_own_torch_is_imported_without_a_word(image: Image, version: str) -> None:
     assert torch_of(image, version) == (0, "ok\n")
@@ -279,49 +251,6 @@ def test_the_image_s_own_torch_is_imported_without_a_word(image: Image, version:
 
 WARNING = "cannery: torch 2.7.1 is not the torch of this image (2.1.0), which fits its CANN."
 IMPORT = "import torch, subprocess, sys; subprocess.run([sys.executable, '-c', 'import torch'])"
-
-
-def project(image: Image, folder: Path) -> Path:
-    """The Python of a project with another torch, whose environment 'uv sync' has made."""
-    (folder / "pyproject.toml").write_text(
-        '[project]\nname = "p"\nversion = "1"\ndependencies = ["torch==2.7.1"]\n'
-        f'[tool.uv]\npackage = false\nno-index = true\nfind-links = ["{image.index}"]\n',
-        encoding="utf-8",
-    )
-    uv = Path(sys.executable).with_name("uv")
-    options = ("--project", folder, "--python", image.python, "--cache-dir", folder / "cache")
-    code, said = image.run(uv, "sync", *options, UV_CONSTRAINT=str(image.constraints))
-    assert code == 0, said
-    return folder / ".venv" / "bin" / "python"
-
-
-def test_uv_sync_does_not_bring_another_torch_without_a_word(image: Image, tmp_path: Path) -> None:
-    python = project(image, tmp_path)
-    guarded = {"PYTHONPATH": str(image.shared)}
-    code, said = image.run(python, "-c", IMPORT, **guarded)
-    assert (code, said.count(WARNING)) == (0, 1)
-    assert f"\n  {next(tmp_path.glob('.venv/lib/*/site-packages'))}\n" in said
-    assert image.run(python, "-c", IMPORT, CANNERY_GUARD="off", **guarded) == (0, "")
-
-
-def test_pip_without_its_settings_warns_when_it_ends(image: Image, tmp_path: Path) -> None:
-    venv.create(tmp_path, symlinks=True)
-    [site] = tmp_path.glob("lib/python3*/site-packages")
-    shutil.copytree(Path(pip.__file__).parent, site / "pip")
-    options = ("--isolated", "install", "--no-index", "--find-links", image.index)
-    words = (tmp_path / "bin/python", "-m", "pip", *options, "torch==2.7.1")
-    code, said = image.run(*words, PYTHONPATH=str(image.shared), **image.held)
-    assert (code, said.count(WARNING)) == (0, 1)
-
-
-def test_pip_before_21_names_only_the_requirement(image: Image) -> None:
-    code = (
-        "import logging; from pip._internal.resolution.resolvelib import factory\n"
-        "factory.logger.critical('Could not find a version that satisfies %s', '{}')"
-    )
-    for requirement, hint in (("torch==2.7.1", True), ("six==9", False)):
-        words = (image.python, "-c", code.format(requirement), "pip")
-        assert (HELD in image.run(*words, **image.held)[1]) is hint
 
 
 def test_the_sitecustomize_of_others_is_loaded_too(image: Image, tmp_path: Path) -> None:

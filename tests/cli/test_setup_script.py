@@ -120,8 +120,6 @@ def machine(tmp_path: Path) -> Machine:
         (TESTS, ("--venv",), []),
         ("", ("--venv", "--tests"), [TESTS]),
         (USER, ("--tests", "--venv"), [TESTS]),
-        (TESTS, ("--venv", "--tests"), []),
-        ("", ("--venv", "--tests=full"), [TESTS]),
         (TESTS, ("--tests=full", "--venv"), []),
     ],
 )

@@ -61,7 +61,7 @@ def _built(project: Project, packages: PackageIndex, name: str) -> Built:
 
 def build_one(project: Project, target: Target, options: BuildOptions) -> None:
     """Build one target."""
-    selection = Selection(matrix=project.matrix(), targets=(target,), named=frozenset({target.id}))
+    selection = Selection(matrix=project.matrix(), targets=(target,))
     build_all(project, selection, options, make_plan(project, selection, options))
 
 

@@ -49,7 +49,7 @@ def assembled(project: Project, main: Built, reference: str) -> ImageBuild:
     target = replace(main.target, vendor_image=reference)
     matrix = project.matrix()
     options = BuildOptions(simulate=True, sources=("image",))
-    selection = Selection(matrix=matrix, targets=(target,), named=frozenset({target.id}))
+    selection = Selection(matrix=matrix, targets=(target,))
     [step] = make_plan(project, selection, options).steps
     return Assembly(project, matrix, options, find_builder("")).image(step, main.simulated)
 

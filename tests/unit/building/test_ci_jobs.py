@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from cannery.building.ci_jobs import (
     MAX_CI_JOBS,
-    RUNNERS,
     TAGS,
     Job,
+    TargetCost,
+    divide_targets,
     make_jobs,
+    target_cost,
     to_github,
     to_gitlab,
 )
@@ -25,7 +27,8 @@ from cannery.common.errors import UsageError
 from cannery.common.model import Target
 from cannery.image.layers import Layer, LayerKind
 from cannery.matrix.schema import parse_matrix
-from tests.unit.matrices import MATRIX
+from tests.unit.image.test_layers import layers as layers_of
+from tests.unit.matrices import MATRIX, Checkout
 
 FULL = parse_matrix(MATRIX, "matrix.yaml").targets["full"]
 LAYER = Layer(name="", stage="", kind=LayerKind.WHEELS, inputs=(), components=frozenset())
@@ -69,18 +72,6 @@ def test_every_target_is_in_one_job_of_its_platform(
     assert not shards or len(jobs) <= shards
     by_id = {target.id: target.platform for target in targets}
     assert all({by_id[name] for name in job.targets} == {job.platform} for job in jobs)
-
-
-@given(selections())
-def test_what_shares_cann_and_torch_is_kept_together(
-    selection: tuple[list[Target], dict[str, list[Layer]]],
-) -> None:
-    targets, layers = selection
-    places: dict[tuple[str, ...], set[int]] = {}
-    for job in make_jobs(targets, layers):
-        for name in job.targets:
-            places.setdefault(tuple(p.identity for p in layers[name][:2]), set()).add(job.index)
-    assert all(len(each) == 1 for each in places.values())
 
 
 def many(count: int) -> tuple[list[Target], dict[str, list[Layer]]]:
@@ -161,5 +152,62 @@ def test_a_child_pipeline_has_a_job_whatever_there_is_to_do(jobs: Sequence[Job])
     assert len(names(pipeline)) == 1
 
 
-def test_there_are_runners_for_every_platform() -> None:
-    assert RUNNERS.keys() == TAGS.keys() == {*PLATFORMS}
+# ---- shares of machines
+
+CHECKS = 60.0
+
+
+def cost(items: list[TargetCost], ids: list[str]) -> float:
+    layers: dict[str, float] = {}
+    for each in items:
+        if each.id in ids:
+            layers |= each.costs
+    return sum(layers.values()) + CHECKS * len(ids)
+
+
+@st.composite
+def costs(draw: st.DrawFn) -> list[TargetCost]:
+    """Targets that have some of a few CANNs and torches in common."""
+    found = []
+    for number in range(draw(st.integers(1, 30))):
+        cann, torch = (draw(st.sampled_from("abcd")) for _ in range(2))
+        costs = {f"cann-{cann}": 40.0, f"torch-{torch}": 20.0, f"own-{number}": 5.0}
+        found.append(TargetCost(id=f"t{number}", costs=costs, family=(cann, torch)))
+    return found
+
+
+@given(costs(), st.integers(1, 12))
+def test_every_target_is_in_one_shard(items: list[TargetCost], count: int) -> None:
+    shards = divide_targets(items, count)
+    assert len(shards) == count
+    assert sorted(name for shard in shards for name in shard) == sorted(i.id for i in items)
+    order = [each.id for each in items]
+    assert all(shard == sorted(shard, key=order.index) for shard in shards)
+
+
+@given(costs(), st.integers(1, 12))
+def test_no_shard_has_much_more_than_its_share(items: list[TargetCost], count: int) -> None:
+    shards = divide_targets(items, count)
+    even = cost(items, [each.id for each in items]) / count
+    largest = max(cost(items, [each.id]) for each in items)
+    # Splitting a family makes what it shares twice, which is what the second term allows for.
+    assert max(cost(items, shard) for shard in shards) <= 1.25 * even + 2 * largest
+
+
+def test_a_family_stays_together_where_that_is_fair() -> None:
+    items = [
+        TargetCost(id=f"{family}{number}", costs={family: 100.0}, family=(family,))
+        for number in range(3)
+        for family in "ab"
+    ]
+    shards = divide_targets(items, 2)
+    assert sorted(map(sorted, shards)) == [["a0", "a1", "a2"], ["b0", "b1", "b2"]]
+
+
+def test_targets_of_the_same_cann_and_torch_are_kin(checkout: Checkout) -> None:
+    full, bare = checkout.target("full"), checkout.target("bare")
+    ours, others = (target_cost(t.id, [*layers_of(checkout, t).values()]) for t in (full, bare))
+    again = target_cost("again", [*layers_of(checkout, full).values()])
+    assert again.family == ours.family != others.family
+    assert again.costs == ours.costs
+    assert all(seconds > 0 for seconds in ours.costs.values())

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -18,16 +18,12 @@ from cannery.matrix.project import Project
 from tests.cli.conftest import some_targets
 from tests.copies import copy_tree
 from tests.unit.changes import (
-    HARMLESS,
-    MAKERS,
-    UNSURE,
     Change,
     changes,
     commit,
     git,
     keys,
     render,
-    touch,
 )
 from tests.unit.examples import times
 from tests.unit.matrices import CHECKOUT, make_checkout
@@ -143,51 +139,3 @@ def test_ci_lists_them_of_the_real_matrix(
     real: Project, after: list[Change], simulate: bool
 ) -> None:
     check(real, [], after, simulate=simulate)
-
-
-BOTH = {"full", "bare"}
-
-
-def not_text(root: Path) -> None:
-    (root / "images/full/x").write_bytes(b"\xff")
-
-
-def comment_in_a_lock(root: Path) -> None:
-    with (root / "images/full/requirements.lock").open("a", encoding="utf-8") as file:
-        file.write("# more\n")
-
-
-ONE = "0" * 64
-EACH: dict[str, tuple[Callable[[Path], None], set[str]]] = {
-    "a library in a lock": (MAKERS["bump a lock"](0, "0.4.2"), {"bare"}),
-    "a summary": (MAKERS["summary"](0, "other"), {"full"}),
-    "a line in all Dockerfiles": (MAKERS["template"]("Dockerfile.j2", 1), BOTH),
-    "a line that only NNAL has": (MAKERS["template"]("nnal", 1), {"full"}),
-    "a script in all contexts": (MAKERS["template"]("install-wheels", 1), BOTH),
-    "what no build sees": (touch("images/full/compose.yaml", "x"), set()),
-    "a new target": (MAKERS["double"](1), {"bare-again1"}),
-    "a target less": (MAKERS["remove"](0), set()),
-    "a comment": (MAKERS["comment"](1), set()),
-    "the name of a vendor's file": (MAKERS["vendor file"](0), {"full"}),
-    "the hash of a vendor's file": (MAKERS["vendor hash"](ONE, 0), {"bare"}),
-    "a base": (MAKERS["base"](ONE, 0), BOTH),
-    "where a stand-in for a base comes from": (MAKERS["suite"]("forky", 0), set()),
-    "a stray file": (touch("images/full/stray", "x"), {"full"}),
-    "bytes that are no text": (not_text, {"full"}),
-    "a link": (lambda root: (root / "images/full/x").symlink_to("y"), {"full"}),
-    "a comment in a lock": (comment_in_a_lock, {"full"}),
-    **{name: (touch(name, "x"), set()) for name in HARMLESS},
-    **{f"{name}, which is not known": (touch(name, "x"), BOTH) for name in UNSURE},
-}
-
-
-@pytest.mark.parametrize("name", EACH)
-def test_what_each_change_concerns(small: Project, name: str) -> None:
-    make, wanted = EACH[name]
-    git(small.root, "reset", "--quiet", "--hard", "first")
-    git(small.root, "clean", "--quiet", "--force", "-d")
-    make(small.root)
-    render(small)
-    commit(small.root)
-    assert listed(small, "first", simulate=True) == wanted
-    assert listed(small, "HEAD", simulate=True) == set()

@@ -72,27 +72,6 @@ def test_changed_files_are_named_from_the_project(repository: Path) -> None:
     assert sorted(changed(repository, untracked=False)) == sorted([*edited, *ODD])
 
 
-def test_a_renamed_file_is_two_changes(repository: Path) -> None:
-    git(repository, "mv", "matrix.yaml", "images/x  y.yaml")
-    assert sorted(changed(repository)) == ["images/x  y.yaml", "matrix.yaml"]
-
-
-def test_a_changed_mode_is_a_change(repository: Path) -> None:
-    before = read_commit(repository, "HEAD", is_read)
-    (repository / ".gitignore").chmod(0o755)
-    assert changed(repository) == [".gitignore"]
-    commit_all(repository)
-    after = read_commit(repository, "HEAD", is_read)
-    assert before.entries[".gitignore"] != after.entries[".gitignore"]
-    assert changed(repository) == []
-
-
-def test_files_outside_of_the_project_do_not_count(repository: Path) -> None:
-    (repository.parent / "setup.sh").write_text("changed\n", encoding="utf-8")
-    (repository.parent / "new").touch()
-    assert changed(repository) == []
-
-
 def test_committed_files_are_read_as_they_are(repository: Path) -> None:
     for name in ODD:
         (repository / name).write_text(name, encoding="utf-8")
@@ -106,18 +85,6 @@ def test_committed_files_are_read_as_they_are(repository: Path) -> None:
     assert (found.texts["images/full/link"], found.texts["images/full/empty"]) == ("nowhere", "")
     assert found.texts["matrix.yaml"] == (repository / "matrix.yaml").read_text(encoding="utf-8")
     assert found.entries.keys() - found.texts.keys() == {".gitignore"}
-
-
-def test_a_repository_inside_is_not_a_file(repository: Path) -> None:
-    inner = repository / "images" / "full" / "inner"
-    inner.mkdir()
-    git(inner, "init", "--quiet")
-    commit_all(inner)
-    git(repository, "-c", "advice.addEmbeddedRepo=false", "add", "--all", ".")
-    git(repository, "commit", "--quiet", "--message", "a repository inside")
-    found = read_commit(repository, "HEAD", is_read)
-    assert "images/full/inner" in found.entries
-    assert "images/full/inner" not in found.texts
 
 
 def test_names_of_commits(repository: Path) -> None:
@@ -164,21 +131,6 @@ def test_a_damaged_repository_is_an_error_and_not_an_empty_answer(
     assert not isinstance(caught.value, NoRepositoryError)
 
 
-def test_a_damaged_index_is_an_error(repository: Path) -> None:
-    (repository.parent / ".git" / "index").write_text("nothing\n", encoding="utf-8")
-    assert commit(repository)
-    with pytest.raises(EngineError, match=r"git status failed in .*index file"):
-        changed(repository)
-
-
-def test_a_question_changes_nothing(repository: Path) -> None:
-    index = repository.parent / ".git" / "index"
-    (repository / "matrix.yaml").touch()
-    before = index.read_bytes()
-    assert changed(repository) == []
-    assert index.read_bytes() == before
-
-
 def test_a_base_that_is_not_here_whole_means_all(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,9 +153,3 @@ def test_a_base_that_is_not_here_whole_means_all(
     assert {name for job in jobs for name in job.targets} == {"full", "bare"}
     said = capsys.readouterr().err
     assert f"full: {base[:12]} cannot be read: this clone does not have the file" in said
-
-
-def test_branches_and_tags_are_named(repository: Path) -> None:
-    git(repository, "tag", "v1")
-    git(repository, "branch", "side/way")
-    assert {"v1", "side/way"} < {*names(repository)}

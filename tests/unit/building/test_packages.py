@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.building import packages, running
+from cannery.building import packages
 from cannery.building.packages import update_packages
 from cannery.common.errors import BuildError
 from cannery.common.files import write_files
@@ -20,8 +20,6 @@ from cannery.engine import containers
 from cannery.engine.builder import Builder
 from cannery.engine.images import ImageFiles
 from cannery.image.bake_file import ImageBuild
-from cannery.image.drift import compare
-from cannery.image.layers import shared
 from cannery.image.render import Rendered, Renderer
 from tests.unit.world import BOTH, World, make_world
 
@@ -102,16 +100,6 @@ def test_update_records_what_apt_resolves(apt: Apt, capsys: pytest.CaptureFixtur
     assert "curl=7.74.0-1 " in apt.lock("full").read_text()
 
 
-def test_apt_is_asked_on_the_base_for_what_the_layer_asks_for(apt: Apt) -> None:
-    apt.update("full")
-    [build] = apt.builds
-    text = build.text.partition("AS resolve-packages")[2]
-    wanted = next(each for each in apt.rendered()["full"].layers if each.name == "os").packages
-    assert f"install-packages --list /lists/os.txt /base arm64 os {' '.join(wanted)}\n" in text
-    assert "debian:11@" in build.arguments["BASE_IMAGE"]
-    assert build.arguments["TIME"]
-
-
 def test_targets_that_ask_for_the_same_are_resolved_once(apt: Apt) -> None:
     matrix = apt.world.checkout.project.matrix_file
     text = matrix.read_text(encoding="utf-8")
@@ -153,21 +141,6 @@ def test_a_refreshed_list_is_another_image_with_another_first_layer(apt: Apt) ->
     assert {each.partition("=")[0] for each in changed} == {"ARG PACKAGES_SHA256"}
 
 
-def test_targets_with_the_same_packages_share_the_layer(apt: Apt) -> None:
-    apt.update()
-    full = apt.rendered()["full"].layers
-    assert "os" in {each.layer.name for each in shared({"full": full, "other": full})}
-
-
-def test_a_record_is_no_stray_file_and_goes_with_its_target(apt: Apt) -> None:
-    apt.update()
-    project = apt.world.checkout.project
-    rendered = {p: t for e in apt.rendered().values() for p, t in e.paths(project).items()}
-    assert not compare(project, rendered, BOTH).strays
-    only = apt.rendered()["bare"].paths(project)
-    assert apt.lock("full") in compare(project, only, ["bare"]).orphans
-
-
 @pytest.mark.parametrize("installed", [OLD, NEW])
 def test_a_build_says_which_packages_are_not_as_recorded(
     apt: Apt, capsys: pytest.CaptureFixture[str], installed: str
@@ -177,18 +150,3 @@ def test_a_build_says_which_packages_are_not_as_recorded(
     apt.world.run(["full"])
     told = "full: 1 package not as in packages.lock: curl 7.74.0-1 -> 7.74.0-2"
     assert (told in " ".join(capsys.readouterr().err.split())) == (installed == NEW)
-
-
-@pytest.mark.parametrize("force", [True, False])
-def test_a_forced_build_reads_no_cache(
-    apt: Apt, monkeypatch: pytest.MonkeyPatch, *, force: bool
-) -> None:
-    given: list[ImageBuild] = []
-
-    def bake(builds: list[ImageBuild], *words: object) -> object:
-        given.extend(builds)
-        return apt.world.bake(builds, *words)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(running, "bake", bake)
-    apt.world.run(["full"], force=force)
-    assert [build.no_cache for build in given] == [force]

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from cannery.building.plan import Action
 from cannery.building.planning import make_plan
 from cannery.building.running import build_all
 from cannery.common.errors import (
@@ -65,25 +64,6 @@ def test_one_file_that_changed_builds_one_target(world: World) -> None:
     name = world.checkout.matrix.targets["full"].artifacts["toolkit"].name
     (world.artifacts / name).write_text("#!/bin/sh\nother\n", encoding="utf-8")
     world.run()
-    assert (world.baked, world.checked) == ([["full"]], ["full"])
-
-
-def test_other_checks_are_made_of_the_same_image(world: World) -> None:
-    world.run()
-    world.forget()
-    checks = world.checkout.project.root / "tests" / "image" / "os"
-    checks.mkdir(parents=True)
-    (checks / "test_os.py").write_text("def test_more(): ...\n", encoding="utf-8")
-    world.run(["full"])
-    assert (world.baked, world.checked) == ([], ["full"])
-
-
-def test_an_unverified_image_is_checked_in_a_run_that_tests(world: World) -> None:
-    world.run(["full"], test=False)
-    assert (world.baked, world.checked) == ([["full"]], [])
-    world.run(["full"], test=False)
-    assert world.baked == [["full"]]
-    world.run(["full"])
     assert (world.baked, world.checked) == ([["full"]], ["full"])
 
 
@@ -172,24 +152,6 @@ def test_a_failed_check_moves_no_name(world: World) -> None:
     assert world.store["cannery:full"] == before
 
 
-def test_failures_of_several_kinds(world: World) -> None:
-    world.broken, world.bad = {"full"}, {"bare"}
-    with pytest.raises(CanneryError) as caught:
-        world.run()
-    assert caught.value.exit_code == 1
-    assert len(caught.value.problems) == 2
-
-
-def test_a_run_after_a_stop_while_building_builds_all(world: World) -> None:
-    world.stops_at = "bake"
-    with pytest.raises(KeyboardInterrupt):
-        world.run()
-    assert not world.names
-    world.forget()
-    world.run()
-    assert world.names == {"cannery:full", "cannery:bare"}
-
-
 def test_a_run_after_a_stop_while_checking_does_the_rest(world: World) -> None:
     world.stops_at = "bare"
     with pytest.raises(KeyboardInterrupt):
@@ -199,28 +161,6 @@ def test_a_run_after_a_stop_while_checking_does_the_rest(world: World) -> None:
     world.run()
     assert (world.baked, world.checked) == ([["bare"]], ["bare"])
     assert world.names == {"cannery:full", "cannery:bare"}
-
-
-def test_several_are_checked_at_a_time(world: World) -> None:
-    world.bad = {"bare"}
-    with pytest.raises(VerificationError):
-        world.run(check_jobs=2)
-    assert sorted(world.checked) == sorted(BOTH)
-    assert world.names == {"cannery:full"}
-
-
-def test_a_stop_while_several_are_checked(world: World) -> None:
-    world.stops_at = "bare"
-    with pytest.raises(KeyboardInterrupt):
-        world.run(check_jobs=2)
-    assert "cannery:bare" not in world.names
-
-
-def test_what_a_plan_says_of_both(world: World) -> None:
-    steps = {step.id: step for step in world.plan().steps}
-    assert {step.action for step in steps.values()} == {Action.BUILD}
-    assert steps["full"].key != steps["bare"].key
-    assert steps["full"].rendered.layers
 
 
 def test_shards_are_all_there_is(world: World) -> None:

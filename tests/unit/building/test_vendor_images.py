@@ -164,13 +164,6 @@ def test_nothing_is_built_from_an_image_with_other_contents(vendor: Vendor) -> N
     assert vendor.builds == []
 
 
-def test_an_image_that_no_registry_has(vendor: Vendor) -> None:
-    vendor.gone = True
-    with pytest.raises(EngineError, match="no registry has it"):
-        vendor.run("image")
-    assert vendor.builds == []
-
-
 def test_a_target_whose_release_has_no_image_does_not_keep_others_from_it(vendor: Vendor) -> None:
     with pytest.raises(CanneryError, match=r"no image with CANN 8.0.T39 for chip 910b is known"):
         vendor.run("image", names=("full", "bare"))
