@@ -236,9 +236,7 @@ class Session:
         """
         script = f"import importlib.metadata as m; print(m.version({package!r}))"
         spec = no_device()
-        code, said = run(
-            spec.docker_argv(image, target.platform, ["python3", "-c", script])
-        )
+        code, said = run(spec.docker_argv(image, target.platform, ["python3", "-c", script]))
         if code or said.strip() != version:
             what = f"{image} must have {package} {version}. It printed:\n{said}"
             raise BuildError(what)
