@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 from yaml.reader import ReaderError
 
-from cannery.common.errors import MatrixError, Problem, Span, file_error
+from cannery.common.errors import FileError, MatrixError, Problem, Span, file_error
 from cannery.common.outside import parse_toml
 
 Key = str | int
@@ -59,6 +59,9 @@ class Items(list[Any]):
 def read_text(path: Path, name: str) -> str:
     """The text of the file ``path``, which messages call ``name``."""
     try:
+        if path.is_char_device() or path.is_fifo():
+            what = f"cannot read {path}: it is a device or a pipe."
+            raise FileError(Problem(what=what, fix="Name a regular file."))
         return path.read_bytes().decode("utf-8")
     except OSError as error:
         raise file_error("read", path, error) from error

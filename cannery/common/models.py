@@ -231,7 +231,11 @@ def _in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 def _causes(error: ValidationError, data: Map) -> list[tuple[tuple[Key, ...], ErrorDetails]]:
     """The errors that are mistakes of the file, with their paths, and not due to another one."""
-    errors = [(documents.locate(data, e["loc"])[0], e) for e in error.errors(include_url=False)]
+    errors = [
+        (documents.locate(data, each["loc"])[0], each)
+        for each in error.errors(include_url=False)
+        if each["type"] != "default_factory_not_called"  # it follows from another error
+    ]
     above_others = {path[:end] for path, _ in errors for end in range(len(path))}
     # Mappings whose form is not known, because the key that names it is wrong.
     undecided = {
