@@ -8,7 +8,6 @@ answer has limits in size and time.
 from __future__ import annotations
 
 import email.utils
-import re
 import ssl
 import time
 from collections.abc import Iterable, Iterator
@@ -28,9 +27,6 @@ from cannery import __version__
 from cannery.common.errors import EngineError, Problem
 from cannery.common.outside import MOST
 
-_LOGIN = re.compile(r"(?:(?<=//)|^)[^/@\s]+@")
-"""Matches a user name and a password before a host, with or without a scheme."""
-
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -49,11 +45,6 @@ def public(url: str) -> str:
     except ValueError:
         return "an invalid address"
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
-
-
-def without_login(address: str) -> str:
-    """``address`` with asterisks in place of a user name and a password."""
-    return _LOGIN.sub("****@", address)
 
 
 def is_loopback(host: str) -> bool:

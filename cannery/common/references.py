@@ -30,8 +30,16 @@ _PLACE = re.compile(
     rf"(?P<registry>{_REGISTRY})(/(?P<repository>{_REPOSITORY}))?"
     rf"(?P<version>(:{_TAG})?(@{_DIGEST})?)"
 )
+_LOGIN = re.compile(r"(?:(?<=//)|^)[^/@\s]+@")
+"""Matches a user name and a password before a host, with or without a scheme."""
+
 _LONGEST = 255
 """The most characters of a registry and a repository together."""
+
+
+def without_login(address: str) -> str:
+    """``address`` with asterisks in place of a user name and a password."""
+    return _LOGIN.sub("****@", address)
 
 
 @dataclass(frozen=True, kw_only=True)

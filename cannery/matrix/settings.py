@@ -18,7 +18,13 @@ from cannery.common.errors import MatrixError, Problem, did_you_mean
 from cannery.common.files import read_text
 from cannery.common.model import CannRelease, Target, chip_hint
 from cannery.common.models import Model, Parsed, Unique, fitting, parse_toml_as
-from cannery.common.references import full_reference, is_registry, is_versioned, read_reference
+from cannery.common.references import (
+    full_reference,
+    is_registry,
+    is_versioned,
+    read_reference,
+    without_login,
+)
 from cannery.matrix.file_definitions import Server
 from cannery.matrix.files import SETTINGS
 from cannery.matrix.matrix import Matrix
@@ -43,13 +49,6 @@ def _removed(_: str) -> str:
     )
 
 
-def _without_login(text: str) -> str:
-    # Its module imports requests, which most commands need not wait for.
-    from cannery.common import http
-
-    return http.without_login(text)
-
-
 Printable = Annotated[
     str, fitting(str.isprintable, "the value has line breaks or control characters.")
 ]
@@ -58,7 +57,7 @@ Image = Annotated[
     fitting(
         is_versioned,
         "{text!r} is not the reference of an image, as in registry/name:tag.",
-        _without_login,
+        without_login,
     ),
 ]
 Registry = Annotated[
@@ -67,7 +66,7 @@ Registry = Annotated[
         is_registry,
         "{text!r} is not a registry. "
         "Write it as registry.example.com or registry.example.com/folder.",
-        _without_login,
+        without_login,
     ),
 ]
 Repository = Annotated[
@@ -75,7 +74,7 @@ Repository = Annotated[
     fitting(
         lambda text: (named := read_reference(text)) and named.registry and not named.version,
         "{text!r} is not a repository with its registry. Write it as docker.io/library/debian.",
-        _without_login,
+        without_login,
     ),
 ]
 Mirrors = Mapping[str, tuple[str, ...]]

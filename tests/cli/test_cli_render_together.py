@@ -54,6 +54,14 @@ def test_renders_at_the_same_time_all_succeed(installed: Checkout) -> None:
     assert installed.state() == before
 
 
+def test_targets_added_at_the_same_time_are_all_listed(installed: Checkout) -> None:
+    names = [f"mine-{number}" for number in range(3)]
+    options = ("new", "--python", "3.10", "--torch", "2.6.0", "--cann", "8.3.RC1", "--write")
+    at_once(installed, *[(*options, "--id", name) for name in names])
+    listed = installed.run("list").out
+    assert [name for name in names if name not in listed] == []
+
+
 def test_a_killed_render_leaves_nothing_that_is_in_the_way(installed: Checkout) -> None:
     before = installed.state()
     for path in installed.root.glob("images/*/Dockerfile"):
