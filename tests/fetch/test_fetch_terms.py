@@ -49,6 +49,15 @@ def test_a_licence_must_be_accepted_before_anything_is_asked_for(
     assert fetcher(tmp_path, terms=Terms()).fetch(file).path.read_bytes() == CONTENT
 
 
+def test_no_acceptance_is_recorded_for_a_file_without_a_licence(
+    server: Files, tmp_path: Path
+) -> None:
+    own = fetcher(tmp_path, terms=Terms(accepted_by="Example Ltd"))
+    record = own.store.record(own.fetch(a_file(CONTENT, [server.address("toolkit.run")])).sha256)
+    assert record
+    assert record.accepted_by == record.eula == ""
+
+
 def test_a_file_without_a_hash_is_refused_unless_it_is_trusted(
     server: Files, tmp_path: Path
 ) -> None:

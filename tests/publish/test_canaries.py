@@ -8,11 +8,13 @@ keeps is looked through in tests/engine/test_other_machines.py.
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import json
+import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +26,7 @@ from cannery.registry.client import Repository
 from cannery.registry.records import read_records
 from cannery.verify.results import read_verified
 from tests.canaries import Canary, Content, canaries, search, watching
+from tests.unit.archives import COMPRESSED, tar
 from tests.unit.changes import git
 from tests.unit.fake_bake import FakeBake
 from tests.unit.world import World, make_world
@@ -40,6 +43,12 @@ PLACES = [
     *("build logs", "reports and other files of .cannery", "console"),
     *("records of pushes", "results in verified", "catalogue"),
     *("fetched files and their records", "temporary files"),
+]
+FORMS: list[Callable[[bytes], bytes]] = [
+    lambda secret: secret,
+    lambda secret: base64.b64encode(b"publisher:" + secret),
+    lambda secret: gzip.compress(tar({"etc/secret": secret})),
+    lambda secret: COMPRESSED["zstd"](tar({"etc/inner.tar": tar({"secret": b"x" + secret})})),
 ]
 POLICY = """\
 schema: 1
@@ -202,3 +211,44 @@ def test_no_secret_is_left(site: Site) -> None:
     places = site.places()
     assert [*places] == PLACES
     assert "\n".join(search(site.secrets.values(), places)) == ""
+
+
+@contextmanager
+def planted(site: Site, place: str, secret: bytes) -> Iterator[None]:
+    """Let ``secret`` be in ``place`` for the time of the block."""
+    [first, *_] = site.places()[place]
+    if place == "console":
+        file = None
+        site.console.write(secret.decode())
+    elif isinstance(first, Path):
+        file = first / "planted" if first.is_dir() else first
+    else:
+        file = site.docker.folder / "asked"
+        secret = json.dumps([[secret.decode()], json.dumps(secret.decode()), {}]).encode() + b"\n"
+    before = file.read_bytes() if file and file.exists() else None
+    if file:
+        file.write_bytes((before or b"") + secret)
+    yield
+    if file and before is not None:
+        file.write_bytes(before)
+    elif file:
+        file.unlink()
+
+
+@pytest.mark.parametrize("place", [each for each in PLACES if "processes" not in each])
+def test_a_planted_secret_is_found(site: Site, place: str) -> None:
+    [canary] = canaries("planted").values()
+    [first, *_] = site.places()[place]
+    # Only a file of its own can be compressed.
+    forms = FORMS if isinstance(first, Path) and first.is_dir() else FORMS[:2]
+    for form in forms:
+        with planted(site, place, form(canary.secret.encode())):
+            hits = search([canary], {place: site.places()[place]})
+        assert hits, (place, FORMS.index(form))
+
+
+def test_a_secret_in_a_command_line_is_found() -> None:
+    [canary] = canaries("planted").values()
+    with watching() as watched:
+        subprocess.run(["sh", "-c", "sleep 1", canary.secret], check=True)
+    assert search([canary], {"processes": [watched.content]}) == ["planted in processes"]

@@ -145,6 +145,16 @@ def test_local_failures_leave_every_tag(
     unmoved(push, before)
 
 
+def test_no_tag_moves_before_every_image_is_tested(
+    push: Push, before: dict[str, str], tmp_path: Path
+) -> None:
+    push.fails_at, push.error = "test bare", VerificationError("it does not import")
+    with pytest.raises(VerificationError):
+        push(image_push(tmp_path, version="2"), image_push(tmp_path, "bare", moving=("bare",)))
+    assert push.log == ["test full", "test bare"]
+    unmoved(push, before)
+
+
 def test_ctrl_c_while_tags_move(
     push: Push,
     before: dict[str, str],

@@ -177,9 +177,12 @@ def test_invalid_names_of_repositories(name: str, message: str) -> None:
         published_repository(name, None)
 
 
-def test_a_file_of_certificates_that_cannot_be_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [None, "no certificate"], ids=["no file", "no certificate"])
+def test_a_file_of_certificates_that_cannot_be_read(tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "ca.pem").write_text(text, encoding="utf-8")
     with pytest.raises(EngineError, match="has no certificates that can be read"):
-        published_repository("registry.example.com/ascend", tmp_path / "none.pem")
+        published_repository("registry.example.com/ascend", tmp_path / "ca.pem")
 
 
 def test_an_answer_that_is_not_a_manifest(repository: Repository, line: Between) -> None:

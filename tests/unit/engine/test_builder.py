@@ -83,8 +83,11 @@ def test_a_remote_builder_that_does_not_answer(docker: Docker) -> None:
     text = "".join(f"Name: n\nEndpoint: {a}\nDriver Options: x\nStatus: {s}\n" for a, s in nodes)
     said = INSPECT.format(name="far", driver="remote").partition("Name: node0")[0]
     docker.says("buildx inspect far", said + text)
-    with pytest.raises(EngineError, match=r"far does not answer at tcp://a:1, tcp://c:1\."):
+    with pytest.raises(
+        EngineError, match=r"far does not answer at tcp://a:1, tcp://c:1\."
+    ) as caught:
         find_builder("far")
+    assert "accepts the certificate of this builder" in str(caught.value)
     docker.says("buildx inspect far", said + text.replace("inactive", "running"))
     assert find_builder("far") == Builder(name="far", local=False)
 

@@ -112,6 +112,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         gc.collect()
 
 
+def test_the_sdk_at_a_socket_without_a_server(place: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(place))
+    with pytest.raises(EngineError, match=f"not running: nothing answers at {place}"):
+        client.connect()
+
+
 def test_the_sdk_at_a_socket_that_is_closed_to_this_user(place: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(place))
@@ -196,6 +203,29 @@ def test_each_refusal_is_told_apart(
     found = asked(monkeypatch, Images(status, said), "linux/arm64")
     assert found.startswith(message)
     assert fix in found
+
+
+@pytest.mark.parametrize(
+    ("said", "fix"),
+    [
+        ("x509: unknown authority", "/etc/docker/certs.d/registry.example.com:5000/ca.crt"),
+        ("invalid tar header", "push with --compression gzip"),
+        ("manifest unknown", "Check that the engine can reach the registry."),
+    ],
+)
+def test_a_pull_that_fails_names_a_fix(
+    monkeypatch: pytest.MonkeyPatch, said: str, fix: str
+) -> None:
+    def pull(*_: object, **__: object) -> list[dict[str, str]]:
+        return [{"status": "Pulling"}, {"error": said}]
+
+    monkeypatch.setattr(engine, "connect", lambda: SimpleNamespace(api=SimpleNamespace(pull=pull)))
+    repository, digest = REFERENCE.removesuffix(":full"), "sha256:" + "0" * 64
+    with pytest.raises(EngineError) as caught:
+        engine.pull_digest(repository, digest, "linux/arm64", ("me", "a password"))
+    assert f"the engine cannot pull {repository}@{digest}: {said}." in str(caught.value)
+    assert fix in str(caught.value)
+    assert "a password" not in str(caught.value)
 
 
 class Image:

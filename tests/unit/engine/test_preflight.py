@@ -155,6 +155,12 @@ def test_a_device_that_nobody_may_open(
     ]
 
 
+def test_a_driver_that_is_too_old(root: Path, docker: Engine) -> None:
+    (root / DRIVER[1:] / "version.info").write_text("Version=24.1.rc3\n")
+    [problem] = said(local_images(root))
+    assert "the driver of this host is 24.1.rc3, but CANN 8.1.RC1 needs 25.0.RC1" in problem
+
+
 def test_a_driver_that_does_not_say_what_it_is(root: Path, docker: Engine) -> None:
     (root / DRIVER[1:] / "version.info").unlink()
     found = local_images(root)

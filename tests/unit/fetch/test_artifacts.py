@@ -8,6 +8,7 @@ import struct
 import tarfile
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from cannery.common.model import Target
 from cannery.fetch.artifacts import check_artifacts, machine_of
 from cannery.matrix.schema import parse_matrix
 from tests.unit.applications import TEXT
+from tests.unit.cann_packages import with_packages
 from tests.unit.matrices import DIGEST, Checkout
 
 AARCH64, X86_64, AICORE = 183, 62, 0x1029
@@ -112,6 +114,14 @@ def test_an_empty_file(full: Target, folder: Path) -> None:
     assert (
         empty == f"{folder}/{full.toolkit_file.name} is empty. The download failed. Get it again."
     )
+
+
+def test_a_folder_in_the_place_of_a_file_is_a_missing_file(full: Target, folder: Path) -> None:
+    name = full.kernels_file.name
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    missing, _ = refusal(full, folder)
+    assert missing == f"{folder}/{name} is missing. Get it from: the vendor."
 
 
 def stand_in_of(component: str) -> bytes:
@@ -226,3 +236,17 @@ def test_simulation_is_advised_only_where_possible(tmp_path: Path) -> None:
         (tmp_path / file.name).write_bytes(b"x")
     *_, advice = refusal(targets["served"], tmp_path)
     assert advice.endswith("add --simulate.")
+
+
+def test_a_simulated_build_is_not_advised_to_simulate(checkout: Checkout, tmp_path: Path) -> None:
+    *_, advice = refusal(checkout.matrix.targets["bare"], tmp_path, simulated=True)
+    assert "--simulate" not in advice
+
+
+def test_no_simulation_is_advised_for_a_chip_without_a_software_device(
+    full: Target, tmp_path: Path
+) -> None:
+    kernels = {"310b": full.kernels_file}
+    target = replace(full, chip="310b", cann=with_packages(full.cann, kernels=kernels))
+    *_, advice = refusal(target, tmp_path)
+    assert "--simulate" not in advice

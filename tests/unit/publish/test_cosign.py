@@ -98,3 +98,14 @@ def test_a_key_without_its_password(
     with pytest.raises(UsageError, match=f"password of the signing key .* Set {PASSWORD}"):
         sign(REFERENCE, key)
     assert not asked
+
+
+@pytest.mark.parametrize("code", [10, 12])
+def test_an_image_without_the_signature(
+    asked: list[list[str]], key: str, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """cosign tells it by its exit code."""
+    monkeypatch.setattr(cosign, "run", lambda *_, **__: (code, "Error: in other words, 401\n"))
+    with pytest.raises(EngineError, match=f"was not signed with {key}") as raised:
+        verify(REFERENCE, key)
+    assert "name the key that it was signed with" in str(raised.value)

@@ -104,6 +104,13 @@ def test_the_parameters_and_the_builder() -> None:
     }
 
 
+@pytest.mark.parametrize("simulated", [True, False])
+def test_a_simulated_build_is_marked(simulated: bool) -> None:
+    definition = predicate(replace(CONTENTS, simulated=simulated))["buildDefinition"]
+    assert definition["externalParameters"]["simulate"] is simulated
+    assert definition["internalParameters"]["simulated"] is simulated
+
+
 def test_a_stand_in_is_no_vendor_file() -> None:
     made = predicate()
     toolkit = named(made, "toolkit_8.0.T39.run")

@@ -116,6 +116,14 @@ def test_a_file_that_is_not_committed(world: World) -> None:
     assert ask(world, ["full"], "differs")
 
 
+def test_an_edited_dockerfile(world: World) -> None:
+    path = world.checkout.project.images / "full" / "Dockerfile"
+    path.write_text(path.read_text(encoding="utf-8") + "# more\n", encoding="utf-8")
+    [message] = refused(world)
+    assert "not committed: images/full/Dockerfile" in message
+    assert "images/ does not match matrix.yaml" in message
+
+
 def test_an_image_of_other_files(world: World) -> None:
     name = world.checkout.matrix.targets["full"].artifacts["toolkit"].name
     (world.artifacts / name).write_text("#!/bin/sh\nother\n", encoding="utf-8")

@@ -38,6 +38,15 @@ def test_it_is_valid_and_says_everything(bill: dict[str, Any]) -> None:
     assert kinds == ["DESCRIBES", *["CONTAINS"] * 8]
 
 
+def test_the_document_is_named_by_the_digest_of_the_image(checkout: Checkout) -> None:
+    target = checkout.target()
+    one = spdx(target, CONTENTS, image_digest=IMAGE, created=CREATED)
+    assert one == spdx(target, CONTENTS, image_digest=IMAGE, created=CREATED)
+    other = spdx(target, CONTENTS, image_digest="sha256:" + "0" * 64, created=CREATED)
+    assert one["documentNamespace"] != other["documentNamespace"]
+    assert IMAGE in one["documentNamespace"]
+
+
 def test_a_vendor_file_has_its_hash(bill: dict[str, Any]) -> None:
     python = package(bill, "SPDXRef-vendor-python")
     assert python["checksums"] == [{"algorithm": "SHA256", "checksumValue": FILE}]

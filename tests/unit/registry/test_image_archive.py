@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import EngineError
+from cannery.common.errors import EngineError, FileError
 from cannery.registry import image_archive as layers
 from cannery.registry.image_archive import Blobs, Packed, unpacked
 from tests.unit.archives import Saved, digest, layer, pieces
@@ -128,6 +128,12 @@ Blobs(folder=Path(sys.argv[1])).pack("sha256:" + "0" * 64, [], broken)
     assert [*tmp_path.rglob(".making-*")]
     pack(tmp_path, FORMS["overlay2"])
     assert not [*tmp_path.rglob(".making-*")]
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "blobs").write_text("a file where a folder should be", encoding="utf-8")
+    with pytest.raises(FileError, match="cannot write"):
+        pack(tmp_path / "blobs", FORMS["overlay2"])
 
 
 def test_an_archive_without_a_layer(tmp_path: Path) -> None:

@@ -142,6 +142,24 @@ def test_a_large_config_is_not_requested(
         repository.read_config(blob)
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"other", "does not match its digest"), (b"longer than it", "has more than 5 bytes")],
+)
+def test_other_bytes_than_those_of_the_digest_are_refused(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
+) -> None:
+    digest = "sha256:" + hashlib.sha256(b"right").hexdigest()
+    blob = Descriptor(media_type=CONFIG, digest=digest, size=5)
+    sending(monkeypatch, content)
+    with pytest.raises(RegistryError, match=message):
+        repository.read_blob(blob, b"".join)
+    with pytest.raises(RegistryError, match="does not match its digest"):
+        repository.manifest(digest)
+    sending(monkeypatch, b"right")
+    assert repository.read_blob(blob, b"".join) == b"right"
+
+
 def test_a_slow_answer_is_broken_off(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:

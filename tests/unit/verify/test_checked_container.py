@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from testinfra.backend.docker import DockerBackend
 
-from cannery.common.errors import VerificationError
+from cannery.common.errors import EngineError, VerificationError
 from cannery.common.model import DeviceKind
 from cannery.engine.containers import NOT_STARTED, is_not_started
 from cannery.verify import run_checks as verify
@@ -101,6 +101,15 @@ def test_pytest_ends_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ch
     argv += ["--hosts", "docker://c1"]
     done = subprocess.run(argv, cwd=PROJECT.root, capture_output=True, check=False)
     assert done.returncode == NOT_STARTED, done
+
+
+def test_a_process_that_does_not_start_is_no_failed_check(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    docker(monkeypatch, tmp_path, f"echo '{OCI}exec /bin/sh: bad address: unknown'; exit 126")
+    with pytest.raises(EngineError, match=r"could not be started: OCI.*bad address") as caught:
+        verify.pytest_in(PROJECT, "c1", DeviceKind.NONE, checks(tmp_path))
+    assert "says nothing about the image" in str(caught.value)
 
 
 def test_a_shell_of_the_host_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:

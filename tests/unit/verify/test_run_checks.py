@@ -144,6 +144,18 @@ def test_the_report_on_another_image_has_a_place_of_its_own(
     assert {path.parent for path in others} == {project.state / "reports" / "others"}
 
 
+def test_a_simulated_image_under_the_name_of_the_real_one_replaces_no_report(
+    project: Project, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Image((), monkeypatch)
+    run(project, target, "cannery:full")
+    before = report_text(project, "cannery:full")
+    assert json.loads(before)["simulated"] is False
+    Image(MARKERS[0], monkeypatch)
+    run(project, target, "cannery:full", SIMULATED)
+    assert report_text(project, "cannery:full") == before
+
+
 def test_a_report_on_some_components_replaces_no_full_one(
     project: Project, target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:

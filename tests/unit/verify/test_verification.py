@@ -99,6 +99,11 @@ def test_a_run_with_too_few_checks_is_not_a_pass(left_out: str) -> None:
         assert found == passed
 
 
+def test_a_report_of_some_checks_is_not_a_pass() -> None:
+    found = passed_on(REPORT.to_json(), image_id="sha256:0", checks="", expected=no_list)
+    assert found == frozenset()
+
+
 FAILURE = ["", "FAILED on device simulated: os/test_os.py::test_b", "é > 1"]
 
 
