@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def target_with(packed: Packed, torch: str, *, with_nnal: bool) -> Target:
     return replace(packed.target, with_nnal=with_nnal, torch=torch)
 
 
-def without_driver(environment: dict[str, str]) -> dict[str, str]:
+def without_driver(environment: Mapping[str, str]) -> dict[str, str]:
     """Less what is the host's: the driver's libraries, and what stands in where there are none."""
     found = dict(environment)
     libraries = found["LD_LIBRARY_PATH"].split(":")
