@@ -26,4 +26,5 @@ def _sessions() -> Iterator[tuple[str, str]]:
 
 
 SESSIONS = dict(_sessions())
+DEFAULT = re.findall(r'"([\w-]+)"', re.findall(r"nox.options.sessions = \[([^]]*)\]", TEXT)[0])
 TAGS = {*re.findall(r'\["(\w+)"\]', re.findall(r"^FULL, WEEKLY = .*$", TEXT, re.MULTILINE)[0])}

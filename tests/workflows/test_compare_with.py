@@ -81,6 +81,31 @@ def test_a_pull_request_is_compared_with_what_it_goes_into(clone: Path, api: Api
     assert compared_with(clone, {**gitlab, "CI_MERGE_REQUEST_DIFF_BASE_SHA": "01"}) == ("01", "")
 
 
+def test_a_pull_request_from_a_branch_of_the_same_name_is_no_green_run(
+    clone: Path, api: Api
+) -> None:
+    api.ran(commit(clone), "success", "pull_request")
+    assert compared_with(clone, of(api, "github"))[0] == ""
+
+
+def test_a_deployment_of_another_branch_is_no_green_run(clone: Path, api: Api) -> None:
+    api.ran(commit(clone), "success")
+    assert compared_with(clone, of(api, "gitlab", CI_COMMIT_BRANCH="other"))[0] == ""
+
+
+@pytest.mark.parametrize(("service", "token"), [("github", "GH_TOKEN"), ("gitlab", "CI_JOB_TOKEN")])
+@pytest.mark.parametrize("is_given", [True, False])
+def test_a_refused_or_missing_token_means_all(
+    clone: Path, api: Api, service: str, token: str, *, is_given: bool
+) -> None:
+    api.ran(commit(clone), "success")
+    env = {**of(api, service), token: "no"}
+    if not is_given:
+        del env[token]
+    since, notes = compared_with(clone, env)
+    assert (since, "does not say which runs were green" in notes) == ("", True)
+
+
 @pytest.mark.parametrize(
     "event",
     [{"GITHUB_EVENT_NAME": name} for name in ("schedule", "workflow_dispatch")]

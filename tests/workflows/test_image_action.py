@@ -80,6 +80,26 @@ def test_the_action_fails_if_the_image_does(machine: Machine) -> None:
     assert "bad image" in done.summary
 
 
+TESTER = """#!/usr/bin/env python3
+import pathlib, sys
+words = sys.argv[1:]
+for name in ("--junit", "--json") if words[0] != "chown" else ():
+    pathlib.Path(words[words.index(name) + 1]).write_text(words[words.index("--image") + 1])
+"""
+"""Writes the name of the image into each report."""
+
+
+def test_two_uses_of_the_action_in_one_job_keep_both_reports(machine: Machine) -> None:
+    outputs = {}
+    for image in ("first:1", "second:1"):
+        done = _action(machine, {**NOTHING, "IMAGE": image}, TESTER)
+        assert done.code == 0, done.said
+        outputs[image] = dict(line.split("=") for line in done.output.splitlines())
+    for image, paths in outputs.items():
+        texts = {name: Path(path).read_text(encoding="utf-8") for name, path in paths.items()}
+        assert texts == dict.fromkeys(ACTION["outputs"], image)
+
+
 def test_every_input_of_the_action_reaches_its_script() -> None:
     assert inputs_that_reach_a_script(ACTION) == {*ACTION["inputs"]}
 

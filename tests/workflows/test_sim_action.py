@@ -109,6 +109,25 @@ def test_a_wheel_is_installed_by_its_hash_only(machine: Machine, owner: str) -> 
     assert (target / "ascend_sim-1.dist-info").is_dir()
 
 
+def test_without_a_wheel_the_action_builds_that_of_its_own_commit(machine: Machine) -> None:
+    place, digest = _wheel(machine.folder / "made")
+    cannery = machine.folder / "cannery"
+    cannery.mkdir()
+    (cannery / "setup.sh").write_text(
+        f'echo "$@" >{machine.folder}/asked\nwhile [ $# -gt 1 ]; do shift; done\ncp {place} "$1"\n',
+        encoding="utf-8",
+    )
+    done = machine.run(_step(0), {"WHEEL": "", "SHA256": "", "CANNERY": str(cannery)})
+    assert done.code == 0, done.said
+    asked = (machine.folder / "asked").read_text(encoding="utf-8").split()
+    assert " ".join(asked).startswith(
+        "--venv env PYTHONPATH=packages/ascend-sim python -m tools.wheel --machine "
+    )
+    install = next(call for call in done.commands if "install" in call)
+    [line] = Path(install[-1]).read_text(encoding="utf-8").splitlines()
+    assert line.endswith(f" --hash=sha256:{digest}")
+
+
 def test_the_action_runs_the_command(machine: Machine) -> None:
     values = {"CARDS": "2", "CHIP": "a3", "CANN": "9.1.0", "DRIVER": "26.1.0", "MEMORY": "32G"}
     done = machine.run(_step(2), {**values, "RUN": COMMAND})

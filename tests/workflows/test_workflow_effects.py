@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from hashlib import sha256
@@ -12,10 +13,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cannery.cli.commands import load
 from cannery.matrix.project import Project
 from tests.unit.changes import commit, git
 from tests.workflows.api import serving
-from tests.workflows.steps import CHILD, MAIN, ROOT, STEPS, VALUES, Machine, Step
+from tests.workflows.steps import CHILD, MAIN, ROOT, STEPS, VALUES, WORKFLOWS, Machine, Step
 
 LOCK = f"images/{MAIN}/requirements.lock"
 SERVICES = {"GH_TOKEN": "x", "BASE": "main"}
@@ -300,3 +302,53 @@ DONE: dict[str, Callable[[Machine, Step], None]] = {
 @pytest.mark.parametrize("name", DONE)
 def test_effects_of_a_script(name: str, machine: Machine) -> None:
     DONE[name](machine, {**STEPS, **CHILD}[name])
+
+
+def _written(checkout: Path) -> set[str]:
+    """Files for the paths that the help of the commands of proposals has after "writes"."""
+    scripts = [
+        "\n".join(step.get("run", "") for step in job["steps"])
+        for content in WORKFLOWS.values()
+        for job in content["jobs"].values()
+    ]
+    gathering = "\n".join(script for script in scripts if ".ci/gather" in script)
+    commands = {"push", *re.findall(r"build\.py (\w+)", gathering)}
+    assert {"update", "lock", "render", "catalog"} <= commands
+    found = {f"images/{MAIN}/build-requirements.lock", "images/a-new-target/Dockerfile"}
+    for path in {
+        path
+        for name in commands
+        for path in re.findall(r"[\w./-]*\w(?:/|\.\w+)(?:ID/)?", load(name).writes)
+        if path != "build.py"
+    }:
+        folder = checkout / path.replace("ID", MAIN)
+        if path == "releases/":
+            found.add(f"releases/{MAIN}/{MAIN}-0123456789ab.json")
+        elif path.endswith("/"):
+            files = [each for each in folder.rglob("*") if each.is_file()]
+            found |= {str(each.relative_to(checkout)) for each in files}
+        else:
+            found.add(path)
+    return found
+
+
+def test_every_file_that_the_commands_write_is_proposed(machine: Machine) -> None:
+    checkout = machine.checkout
+    names = _written(checkout)
+    assert {"matrix.yaml", "compat.yaml", "docs/targets.md", "README.md"} <= names
+    assert {"cannery/data/cann.yaml", "cannery/image/context/requirements.txt"} <= names
+    for name in names:
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        with (checkout / name).open("a", encoding="utf-8") as stream:
+            stream.write("# changed\n")
+    (machine.folder / "temp" / "body.md").write_text("news\n", encoding="utf-8")
+    machine.fake("gh")
+    values = {**SERVICES, "BRANCH": "proposed", "TITLE": "New"}
+    done = machine.run(STEPS["update/update/Gather the proposal"], {})
+    assert done.code == 0, done.said
+    git(checkout, "reset", "--quiet", "--hard")
+    done = machine.run(STEPS["update/propose/Open a pull request"], values)
+    assert done.code == 0, done.said
+    changed = git(machine.folder / "server.git", "diff", "--name-only", "main", "proposed")
+    assert {*changed.splitlines()} == names
+    assert "leaves out" not in done.said

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.workflow_jobs.scenarios import GITLAB as GITLAB_FILE
 from tests.workflow_jobs.scenarios import SCENARIOS
 from tests.workflows.steps import GITLAB, MAIN, ROOT, WORKFLOWS
@@ -27,6 +29,14 @@ def test_every_job_is_in_a_scenario() -> None:
         if result == "success"
     }
     assert found == EVERY
+
+
+@pytest.mark.parametrize("variable", ["CANNERY_NPU", "CANNERY_SCAN", "CANNERY_NIGHTLY"])
+def test_a_schedule_with_a_job_of_its_own_starts_no_other(variable: str) -> None:
+    for job in ("check", "suite", "plan", "build", "green"):
+        first = GITLAB[job]["rules"][0]
+        assert f"${variable}" in first["if"].split(" || ")
+        assert first["when"] == "never"
 
 
 def test_only_the_folder_of_the_tests_makes_a_command_simulated(tmp_path: Path) -> None:

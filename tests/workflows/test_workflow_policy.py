@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cannery.building.ci_jobs import Job, to_gitlab
-from tests.workflows.steps import ROOT, WORKFLOWS
+from tests.workflows.steps import GITLAB, ROOT, WORKFLOWS
 
 JOBS = {
     f"{workflow}/{name}": job
@@ -79,6 +79,23 @@ def test_published_images_use_no_cache_of_ci() -> None:
     assert {name for name, granted in WRITING.items() if "packages" in granted} == {"ci/build"}
     reading = {name for name, job in JOBS.items() if "--cache-from" in str(job)}
     assert reading == {"ci/build"}
+
+
+@pytest.mark.parametrize("name", ["npu", "pages", "release", "update"])
+def test_a_workflow_that_writes_outside_is_never_cancelled(name: str) -> None:
+    """Its end could leave some tags moved and others not."""
+    workflow = WORKFLOWS[name]
+    limits = [
+        each["concurrency"]
+        for each in (workflow, *workflow["jobs"].values())
+        if "concurrency" in each
+    ]
+    assert [limit["cancel-in-progress"] for limit in limits] == [False]
+
+
+def test_gitlab_publishes_once_at_a_time_and_never_cancels_it() -> None:
+    assert GITLAB["publish"]["resource_group"] == "registry"
+    assert GITLAB["publish"]["interruptible"] is False
 
 
 def test_code_of_forks_does_not_run_on_our_machines() -> None:
