@@ -10,7 +10,7 @@ from string import Template
 
 from cannery.common.model import Target
 from cannery.image.environment import environment_of
-from cannery.image.plan import simulated_labels
+from cannery.image.plan import SIMULATED_ARGUMENT, SIMULATED_ENVIRONMENT, simulated_labels
 from cannery.matrix.project import Project
 from tests.policy.dockerfile import CHOSEN, Dockerfile, assignments
 from tests.unit.described import described_folder
@@ -128,6 +128,22 @@ def test_labels_say_what_is_inside(target: Target, dockerfile: Dockerfile) -> No
         assert label["io.cannery.cann-nearest-public"] == target.cann.nearest_public != ""
     else:
         assert not interim & label.keys()
+
+
+def test_simulated_packages_need_the_argument_and_the_image_says_so(
+    target: Target, dockerfile: Dockerfile
+) -> None:
+    asking = {each.stage for each in dockerfile if each.word == "RUN" and "$SIMULATED" in each.rest}
+    named = {re.sub("^(layer|wheels-vendor)-", "", stage) for stage in asking}
+    assert named == {*(target.artifacts.keys() - target.real_artifacts.keys()), "guard"}
+    arguments = [each for each in dockerfile if each.word == "ARG"]
+    declaring = {each.stage for each in arguments if SIMULATED_ARGUMENT in each.rest.split()}
+    assert asking == declaring
+    marked = [each for each in dockerfile if each.stage == "simulated-image"]
+    assert [each.word for each in marked] == ["FROM", "ENV", "LABEL"]
+    assert assignments(marked[1].rest) == SIMULATED_ENVIRONMENT
+    assert [each for each in dockerfile if each.stage == "result"] == dockerfile[-1:]
+    assert dockerfile[-1].rest.split()[0] == CHOSEN
 
 
 def test_a_step_that_fails_in_a_pipe_fails_the_build(dockerfile: Dockerfile) -> None:
