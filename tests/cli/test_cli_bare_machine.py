@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -83,6 +84,13 @@ def test_an_older_python(program: Checkout) -> None:
         f"build.py: Python 3.11 or newer is needed; {sys.executable} is 3.7.17. Use a newer one, "
         "for example: python3.11 build.py list\n"
     )
+
+
+def test_an_older_python_can_parse_build_py() -> None:
+    text = (ROOT / "build.py").read_text(encoding="utf-8")
+    ast.parse(text, feature_version=(3, 7))
+    # The modules need the newer syntax, so the version is checked before one is imported.
+    assert text.index("sys.version_info") < text.index("from cannery")
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])

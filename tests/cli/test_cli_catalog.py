@@ -43,6 +43,15 @@ def test_the_table_is_made_and_stays_as_it_is(checkout: Checkout) -> None:
     checkout.run("catalog", "--check").accepted("the table in docs/targets.md is in sync")
 
 
+def test_text_around_the_table_is_kept(checkout: Checkout) -> None:
+    before = readme(checkout)
+    checkout.edit(f"| `{TARGET}` |", "| `something-else` |", "docs/targets.md")
+    checkout.edit(f"\n{START}\n", f"\nOur own words.\r\n\n{START}\n", "docs/targets.md")
+    checkout.run("catalog").accepted("is written")
+    written = (checkout.root / "docs/targets.md").read_bytes().decode()
+    assert written == before.replace(f"\n{START}\n", f"\nOur own words.\r\n\n{START}\n", 1)
+
+
 def test_a_release_shows_in_the_table(checkout: Checkout) -> None:
     publish(checkout)
     before = checkout.state()

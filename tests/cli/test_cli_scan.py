@@ -254,3 +254,11 @@ def test_mistakes_on_the_command_line(checkout: Checkout, install: Scanner, sbom
     for text in ("[]", "7", "{}", '{"predicate": 7}'):
         Path(sbom).write_text(text, encoding="utf-8")
         checkout.run("scan", sbom).refused(9, f"{sbom} is not an SBOM. Name an SBOM as JSON")
+
+
+def test_an_attestation_with_cyclonedx(checkout: Checkout, install: Scanner, sbom: str) -> None:
+    bom = {"bomFormat": "CycloneDX", "components": []}
+    Path(sbom).write_text(json.dumps({"predicate": bom}), encoding="utf-8")
+    record = install("osv-scanner")
+    checkout.run("scan", sbom).accepted()
+    assert (record()["sbom"], record()["name"]) == (bom, "bom.cdx.json")

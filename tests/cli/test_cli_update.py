@@ -79,6 +79,16 @@ def test_write_changes_the_version_and_no_other_character(checkout: Checkout, in
     assert matrix(checkout) == before.replace(USED, USED.replace(NOW, NEW), 1)
 
 
+def test_write_keeps_the_line_ends(checkout: Checkout, index: Index) -> None:
+    know(checkout)
+    index.add_torch_npu(NEW)
+    before = matrix(checkout).replace("\n", "\r\n").encode()
+    path = checkout.root / "matrix.yaml"
+    path.write_bytes(before)
+    update(checkout, index, "--write").accepted(f"{NOW} is now {NEW}")
+    assert path.read_bytes() == before.replace(USED.encode(), USED.replace(NOW, NEW).encode(), 1)
+
+
 def test_deepspeed_moves_only_if_asked_for(checkout: Checkout, index: Index) -> None:
     index.add("deepspeed-0.18.5.tar.gz")
     before = matrix(checkout)

@@ -77,3 +77,24 @@ def test_an_index_that_is_none(original: Checkout, served: Index) -> None:
     assert "the package index does not have torch_npu. pip says:\n" in done.err
     assert "404" in done.err
     assert done.err.count("Check --index-url") == 1
+
+
+def test_one_of_two_indexes_cannot_be_reached(original: Checkout, served: Index) -> None:
+    """What only that one has would be missed."""
+    served.env["PIP_EXTRA_INDEX_URL"] = "http://127.0.0.1:9/simple"
+    update(original, served).refused(
+        6, "the package index cannot be read: http://127.0.0.1:9/simple/"
+    )
+
+
+def test_one_of_two_indexes_lacks_a_package(original: Checkout, served: Index) -> None:
+    served.env["PIP_EXTRA_INDEX_URL"] = f"{served.url}/elsewhere"
+    update(original, served).accepted("nothing newer")
+
+
+def test_a_certificate_that_is_not_the_servers(original: Checkout, served: Index) -> None:
+    ca = original.root / "build.py"  # holds none
+    url = served.url.replace("http:", "https:")
+    done = update(original, served, "--ca", str(ca), "--index-url", url)
+    assert (done.code, done.out) == (6, "")
+    assert "Traceback" not in done.messages[0]

@@ -85,3 +85,12 @@ def test_check_and_render_take_conditions(original: Checkout) -> None:
     done = original.run("check", "--where", "chip=a3")
     assert done.out.startswith("2 targets checked")
     original.run("render", "--check", "--where", "chip=a3").accepted("in sync (2 targets)")
+
+
+def test_render_writes_only_the_selected_targets(checkout: Checkout) -> None:
+    paths = {path.parent.name: path for path in checkout.root.glob("images/*/Dockerfile")}
+    for path in paths.values():
+        path.write_text("stale", encoding="utf-8")
+    checkout.run("render", "--where", "chip=a3").accepted("2 targets rendered")
+    written = {name for name, path in paths.items() if path.read_text(encoding="utf-8") != "stale"}
+    assert written == {*names(checkout, "--where", "chip=a3")}

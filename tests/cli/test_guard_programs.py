@@ -172,6 +172,65 @@ def test_uv_with_other_constraints_is_told_at_import(image: Image, tmp_path: Pat
     assert (code, said.count(WARNING)) == (0, 1)
 
 
+def test_uv_sync_with_another_torch_is_told_at_import_unless_that_is_off(
+    image: Image, tmp_path: Path
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "p"\nversion = "1"\ndependencies = ["torch==2.7.1"]\n'
+        f'[tool.uv]\npackage = false\nno-index = true\nfind-links = ["{image.index}"]\n',
+        encoding="utf-8",
+    )
+    uv = Path(sys.executable).with_name("uv")
+    options = ("--project", tmp_path, "--python", image.python, "--cache-dir", tmp_path / "cache")
+    code, said = image.run(uv, "sync", *options, UV_CONSTRAINT=str(image.constraints))
+    assert code == 0, said
+    words = (tmp_path / ".venv" / "bin" / "python", "-c", IMPORT)
+    guarded = {"PYTHONPATH": str(image.shared)}
+    code, said = image.run(*words, **guarded)
+    assert (code, said.count(WARNING)) == (0, 1)
+    assert f"\n  {next(tmp_path.glob('.venv/lib/*/site-packages'))}\n" in said
+    assert image.run(*words, CANNERY_GUARD="off", **guarded) == (0, "")
+
+
+def test_pip_without_its_settings_warns_when_it_ends(image: Image, tmp_path: Path) -> None:
+    venv.create(tmp_path, symlinks=True)
+    [site] = tmp_path.glob("lib/python3*/site-packages")
+    shutil.copytree(Path(pip.__file__).parent, site / "pip")
+    options = ("--isolated", "install", "--no-index", "--find-links", image.index)
+    words = (tmp_path / "bin/python", "-m", "pip", *options, "torch==2.7.1")
+    code, said = image.run(*words, PYTHONPATH=str(image.shared), **image.held)
+    assert (code, said.count(WARNING)) == (0, 1)
+
+
+@pytest.mark.parametrize("quiet", ["-q", "-qq"])
+def test_a_quiet_pip_says_it_too(image: Image, quiet: str) -> None:
+    said = image.install("torch==2.7.1", quiet)
+    assert f"  {HELD}\n" in said
+    assert HOW in said
+
+
+@pytest.mark.parametrize(("requirement", "is_held"), [("torch==2.7.1", True), ("six==9", False)])
+def test_the_message_of_pip_before_21_names_no_constraint(
+    image: Image, requirement: str, *, is_held: bool
+) -> None:
+    code = (
+        "import logging; from pip._internal.resolution.resolvelib import factory\n"
+        f"factory.logger.critical('Could not find a version that satisfies %s', '{requirement}')"
+    )
+    assert (HELD in image.run(image.python, "-c", code, "pip", **image.held)[1]) is is_held
+
+
+def test_a_package_that_is_nowhere_is_no_conflict(image: Image) -> None:
+    assert "holds these" not in image.install("nowhere-to-be-found")
+
+
+def test_the_advice_of_the_message_works(image: Image) -> None:
+    options = ("install", "--dry-run", "--no-index", "--find-links", image.index)
+    code, said = image.run(image.python, "-m", "pip", *options, "torchvision==0.22.1")
+    assert code == 0, said
+    assert "Would install torch-2.7.1 torchvision-0.22.1" in said
+
+
 def test_what_moves_nothing_is_installed_without_a_word(image: Image) -> None:
     options = ("install", "--dry-run", "--no-index", "--find-links", image.index)
     for wanted in (("six", "torch"), ("torch==2.1.0",)):
@@ -242,6 +301,11 @@ def torch_of(image: Image, version: str) -> tuple[int, str]:
         (folder / name / "__init__.py").touch()
     (folder / f"torch-{version}.dist-info").mkdir(exist_ok=True)
     return image.run(image.python, "-c", "import torch_npu; print('ok')", PYTHONPATH=str(folder))
+
+
+def test_another_torch_is_told_when_torch_npu_is_imported(image: Image) -> None:
+    code, said = torch_of(image, "2.7.1")
+    assert (code, said.splitlines()[-1], said.count(WARNING)) == (0, "ok", 1)
 
 
 @pytest.mark.parametrize("version", ["2.1.0", "2.1.0+cpu"])

@@ -203,6 +203,25 @@ def test_one_removes_the_folder_into_which_another_writes(tmp_path: Path) -> Non
     assert all(tree(folder) == {"sub/0": b"text\n"} for folder in together(tmp_path, work))
 
 
+def test_a_writer_that_fails_takes_no_folder_from_another(tmp_path: Path) -> None:
+    def work(folder: Path, number: int) -> None:
+        texts = {folder / "sub" / str(number): "text\n"}
+        if number % 2:
+            with pytest.raises(FileError, match="file name too long"):
+                write_files({**texts, folder / ("x" * 300): "text"})
+        else:
+            write_files(texts)
+
+    expected = {"sub/0": b"text\n", "sub/2": b"text\n"}
+    assert all(tree(folder) == expected for folder in together(tmp_path, work))
+
+
+def test_files_cannot_be_put_where_a_file_is(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    with pytest.raises(FileError, match="cannot write"):
+        put_files({"b": tmp_path / "file"}, tmp_path / "file")
+
+
 @pytest.mark.parametrize("linked", [True, False])
 def test_many_put_the_same_file_into_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, linked: bool
@@ -307,6 +326,16 @@ def test_what_cannot_be_read_is_dropped(tmp_path: Path, read: list[str], text: s
     assert known.sha256(file) == hashlib.sha256(b"large").hexdigest()
     known.keep()
     assert Hashes(kept).sha256(file) and read == ["large"]
+
+
+def test_hashes_that_cannot_be_kept_are_computed_again(tmp_path: Path, read: list[str]) -> None:
+    (tmp_path / "large").write_bytes(b"large")
+    (tmp_path / "file").touch()
+    for _ in range(2):
+        known = Hashes(tmp_path / "file" / "hashes.json")
+        assert known.sha256(tmp_path / "large") == hashlib.sha256(b"large").hexdigest()
+        known.keep()
+    assert read == ["large", "large"]
 
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -76,6 +76,7 @@ def test_a_model_knows_its_place() -> None:
         ("text: 中\n  a\x07", "2:4: the character U+0007 cannot be in a YAML file. Remove it."),
         ("text: a\udc80", "1:8: this is not UTF-8 text."),
         ("text: ", "1:6: there is no value. Write one, or remove the key."),
+        ("text: ' a'", "1:7: ' a' begins or ends with a space or a line break. Remove it."),
         ("text: ' '", "1:7: text: this is empty. Write a value."),
         ("text: {}", "1:7: text: this must be text, not a mapping."),
         ("text: on", "1:7: text: this must be text, not true or false."),
@@ -106,6 +107,13 @@ def test_a_model_knows_its_place() -> None:
 )
 def test_a_mistake(text: str, expected: str) -> None:
     assert messages(text) == [f"f.yaml:{expected}"]
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
+def test_nesting_that_would_end_the_process_is_a_mistake(opening: str) -> None:
+    [said] = messages(opening * 40_000)
+    assert said.startswith("f.yaml:1:")
+    assert said.endswith(": this is not YAML: values are nested more than 100 deep.")
 
 
 def test_all_mistakes_are_reported_in_the_order_of_the_file() -> None:

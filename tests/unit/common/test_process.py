@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -121,6 +122,31 @@ def test_a_listener_that_fails_stops_the_program(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no"):
         stream([sys.executable, "-c", FAMILY, str(note)], fail)
     assert wait_until_gone([int(pid) for pid in note.read_text(encoding="utf-8").split()]) == []
+
+
+def test_an_interrupt_also_stops_a_child_that_ignores_it(tmp_path: Path) -> None:
+    """As a shell's background jobs do."""
+    note = tmp_path / "pid"
+    deaf = "import os, signal, sys, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    deaf += "open(sys.argv[1], 'w').write(str(os.getpid())); print('deaf', flush=True)\n"
+    deaf += "time.sleep(60)"
+    parent = "import subprocess, sys, time\n"
+    parent += "subprocess.Popen([sys.executable, '-c', *sys.argv[1:]]); time.sleep(60)"
+
+    def interrupt(_line: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stream([sys.executable, "-c", parent, deaf, str(note)], interrupt)
+    left = wait_until_gone([int(note.read_text(encoding="utf-8"))])
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left
+
+
+def test_a_program_gets_no_keyboard_and_may_print_any_bytes() -> None:
+    program = r"import sys; sys.stdout.buffer.write(sys.stdin.buffer.read() + b'\xff\n')"
+    assert run([sys.executable, "-c", program]) == (0, "\ufffd\n")
 
 
 def test_an_error_leaves_what_the_others_run() -> None:

@@ -166,6 +166,40 @@ def test_a_chip_that_nothing_is_known_of() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("chip", "cards", "ring", "accelerator", "resource"),
+    [
+        ("910", 8, "ascend-910", "module", "Ascend910"),
+        ("910b", 8, "ascend-910b", "module-910b-8", "Ascend910"),
+        ("910b", 16, "ascend-910b", "module-910b-16", "Ascend910"),
+        ("a3", 8, "ascend-910b", "module-a3-16", "Ascend910"),
+        ("310p", 8, "ascend-310P", None, "Ascend310P"),
+    ],
+)
+def test_volcano_finds_hosts_of_the_chip(
+    chip: str, cards: int, ring: str, accelerator: str | None, resource: str
+) -> None:
+    job = documents("volcano", target=replace(TARGET, chip=chip), cards=cards)[-1]
+    assert job["metadata"]["labels"]["ring-controller.atlas"] == ring
+    pod = job["spec"]["tasks"][0]["template"]["spec"]
+    assert pod["nodeSelector"].get("accelerator-type") == accelerator
+    assert pod["containers"][0]["resources"]["limits"] == {f"huawei.com/{resource}": cards}
+
+
+@pytest.mark.parametrize(
+    ("target_id", "name"),
+    [
+        ("9-to_5.X", "t-9-to-5-x"),
+        ("a" * 80, "a" * 50),
+        ("a" * 49 + "-b", "a" * 49),
+        ("_-_", "t"),
+    ],
+)
+def test_the_name_of_a_job_can_be_that_of_a_host(target_id: str, name: str) -> None:
+    [job] = documents("k8s", target=replace(TARGET, id=target_id))
+    assert job["metadata"]["name"] == name
+
+
 def test_an_x86_target_goes_to_x86_nodes() -> None:
     target = replace(TARGET, platform="linux/amd64")
     pod = documents("volcano", target=target)[-1]["spec"]["tasks"][0]["template"]["spec"]
@@ -329,3 +363,11 @@ def test_a_shell_gets_the_words_that_were_meant(command: list[str], folder: str)
 def test_yaml_keeps_every_word(words: list[str]) -> None:
     data = {"list": words, "map": {word: word for word in words}, "deep": [[words]]}
     assert [*yaml.safe_load_all(yaml_text([], [data, data]))] == [data, data]
+
+
+@pytest.mark.parametrize(
+    "word", ["y", "N", "on", "0o7", "1e3", "12:30", "1_000", "0x1f", "~", ".inf", "=", "07", "1.5"]
+)
+def test_a_word_that_some_parsers_read_as_another_value_is_quoted(word: str) -> None:
+    """Those in Go know other numbers and truth values than the one of these tests."""
+    assert yaml_text([], [[word]]) == f'- "{word}"\n'

@@ -82,6 +82,13 @@ def test_the_files_of_a_target(checkout: Checkout) -> None:
     assert [*json.loads(files["target.json"])["layers"]] == [f"wheels-{each}" for each in LAYERS]
 
 
+def test_the_machine_is_in_every_path_and_option(checkout: Checkout) -> None:
+    text = rendered(checkout, checkout.target(platform="linux/amd64"))["Dockerfile"]
+    assert "WHEEL_PLATFORM=x86_64-manylinux_2_31" in text
+    assert "op_tiling/lib/linux/x86_64:" in text
+    assert "source=apex-0.1+ascend-cp39-cp39-linux_x86_64.whl" in text
+
+
 def test_installers_that_call_programs_of_the_target_run_on_its_machine(tmp_path: Path) -> None:
     layout = "    layout: ascend-toolkit\n"
     checkout = make_checkout(tmp_path, MATRIX.replace(layout, f"{layout}    installer: emulated\n"))
