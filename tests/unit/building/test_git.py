@@ -72,6 +72,25 @@ def test_changed_files_are_named_from_the_project(repository: Path) -> None:
     assert sorted(changed(repository, untracked=False)) == sorted([*edited, *ODD])
 
 
+def test_a_renamed_file_is_two_changes(repository: Path) -> None:
+    git(repository, "mv", "matrix.yaml", "images/other.yaml")
+    assert sorted(changed(repository)) == ["images/other.yaml", "matrix.yaml"]
+
+
+def test_files_outside_of_the_project_do_not_count(repository: Path) -> None:
+    (repository.parent / "setup.sh").write_text("changed\n", encoding="utf-8")
+    (repository.parent / "new").touch()
+    assert changed(repository) == []
+
+
+def test_a_question_writes_nothing_to_the_repository(repository: Path) -> None:
+    index = repository.parent / ".git" / "index"
+    (repository / "matrix.yaml").touch()
+    before = index.read_bytes()
+    assert changed(repository) == []
+    assert index.read_bytes() == before
+
+
 def test_committed_files_are_read_as_they_are(repository: Path) -> None:
     for name in ODD:
         (repository / name).write_text(name, encoding="utf-8")

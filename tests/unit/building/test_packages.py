@@ -20,6 +20,7 @@ from cannery.engine import containers
 from cannery.engine.builder import Builder
 from cannery.engine.images import ImageFiles
 from cannery.image.bake_file import ImageBuild
+from cannery.image.drift import compare
 from cannery.image.render import Rendered, Renderer
 from tests.unit.world import BOTH, World, make_world
 
@@ -119,6 +120,15 @@ def test_a_target_that_fails_does_not_keep_the_others_from_it(apt: Apt) -> None:
         apt.update()
     assert apt.lock("bare").exists()
     assert not apt.lock("full").exists()
+
+
+def test_a_record_is_no_stray_file_and_goes_with_its_target(apt: Apt) -> None:
+    apt.update()
+    project = apt.world.checkout.project
+    rendered = {p: t for each in apt.rendered().values() for p, t in each.paths(project).items()}
+    assert not compare(project, rendered, BOTH).strays
+    only = apt.rendered()["bare"].paths(project)
+    assert apt.lock("full") in compare(project, only, ["bare"]).orphans
 
 
 def test_a_refreshed_list_is_another_image_with_another_first_layer(apt: Apt) -> None:

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cannery.building import running
 from cannery.building.planning import make_plan
 from cannery.building.running import build_all
 from cannery.common.errors import (
@@ -19,6 +22,8 @@ from cannery.common.errors import (
     VerificationError,
 )
 from cannery.common.option import Shard
+from cannery.engine.bake import Failures
+from cannery.image.bake_file import ImageBuild
 from cannery.options import PlanOptions
 from tests.unit.world import BOTH, World, make_world
 
@@ -33,6 +38,21 @@ def test_what_is_new_is_built_checked_and_named(world: World) -> None:
     assert world.baked == [BOTH]
     assert world.checked == BOTH
     assert world.names == {"cannery:full", "cannery:bare"}
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_a_forced_build_reads_no_cache(
+    world: World, monkeypatch: pytest.MonkeyPatch, *, force: bool
+) -> None:
+    builds: list[ImageBuild] = []
+
+    def bake(given: Sequence[ImageBuild], *others: Any) -> Failures:
+        builds.extend(given)
+        return world.bake(given, *others)
+
+    monkeypatch.setattr(running, "bake", bake)
+    world.run(["full"], force=force)
+    assert [build.no_cache for build in builds] == [force]
 
 
 def test_the_cache_loses_installers_once_all_is_built(world: World) -> None:
@@ -150,6 +170,39 @@ def test_a_failed_check_moves_no_name(world: World) -> None:
     with pytest.raises(VerificationError, match="a check failed"):
         world.run(force=True)
     assert world.store["cannery:full"] == before
+
+
+def test_failures_of_several_kinds_have_a_code_of_their_own(world: World) -> None:
+    world.broken, world.bad = {"full"}, {"bare"}
+    with pytest.raises(CanneryError) as caught:
+        world.run()
+    assert caught.value.exit_code == 1
+    assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize(
+    ("bad", "stops_at", "error"),
+    [({"bare"}, "", VerificationError), (set(), "bare", KeyboardInterrupt)],
+    ids=["a failure", "a stop"],
+)
+def test_several_images_are_checked_at_a_time(
+    world: World, bad: set[str], stops_at: str, error: type[BaseException]
+) -> None:
+    world.bad, world.stops_at = bad, stops_at
+    with pytest.raises(error):
+        world.run(check_jobs=2)
+    assert "cannery:bare" not in world.names
+    assert bad == set() or (sorted(world.checked), world.names) == (sorted(BOTH), {"cannery:full"})
+
+
+def test_a_run_after_a_stop_while_building_builds_all(world: World) -> None:
+    world.stops_at = "bake"
+    with pytest.raises(KeyboardInterrupt):
+        world.run()
+    assert not world.names
+    world.forget()
+    world.run()
+    assert world.names == {"cannery:full", "cannery:bare"}
 
 
 def test_a_run_after_a_stop_while_checking_does_the_rest(world: World) -> None:
