@@ -132,6 +132,24 @@ def test_a_failure_names_every_server_and_why(desk: Desk) -> None:
     assert f"fetched {KERNELS}.run" in result.err
 
 
+def test_the_source_folder_downloads_nothing(desk: Desk) -> None:
+    desk.serve_release()
+    result = desk.run("build", "--target", LISTED, "--source", "folder")
+    assert result.code == 5
+    assert re.search(rf"{TOOLKIT}.run  +not published  +known  +by hand", result.err)
+    assert f"build {LISTED} --source folder" in result.err
+    assert not desk.server.requests
+
+
+def test_a_plan_downloads_nothing_and_counts_on_the_server(desk: Desk) -> None:
+    target = "py310-torch210-cann8rc3-swift261"
+    shown = desk.run("build", "--target", target, "--simulate", "--plan")
+    assert shown.out.startswith("build ")
+    assert "cpython-3.10.14" not in shown.out
+    assert "can be fetched" in desk.run("list", "--target", target).out
+    assert not desk.server.requests
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

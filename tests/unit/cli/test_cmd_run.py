@@ -54,6 +54,15 @@ def test_a_runtime_that_the_engine_does_not_have(
     assert capsys.readouterr().out == ""
 
 
+def test_all_cards_are_taken_by_their_numbers(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = ("aarch64", frozenset({"ascend"}))
+    monkeypatch.setattr(engine, "machine_and_runtimes", lambda: answer)
+    assert run("--print", "--runtime", "ascend") == 0
+    assert "--env ASCEND_VISIBLE_DEVICES=0,2" in capsys.readouterr().out
+
+
 def test_without_an_engine_the_runtime_is_believed(
     run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

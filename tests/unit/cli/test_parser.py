@@ -75,6 +75,14 @@ def test_every_option_has_help(command: Command, capsys: pytest.CaptureFixture[s
         assert all(flag in said for flag in each.flags or [each.option.metavar])
 
 
+def test_help_names_defaults_and_conditions(capsys: pytest.CaptureFixture[str]) -> None:
+    said = text(capsys, "build", "--help")
+    assert "check N images at a time (default: 1)" in said
+    assert "Huawei's packages (default: artifacts)" in said
+    assert "(with --plan; default: text)" in said
+    assert "(repeatable)" in said
+
+
 def test_help_names_files_and_has_an_example(
     command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,6 +180,12 @@ def test_every_file_of_a_command_is_in_the_table() -> None:
 def test_words_that_are_not_known(words: tuple[str, ...], said: str) -> None:
     [message] = refused(*words)
     assert message.startswith(said)
+
+
+def test_every_unknown_option_is_named() -> None:
+    first, second = refused("build", "--al", "--forc")
+    assert "'--all'" in first
+    assert "'--force'" in second
 
 
 @pytest.mark.parametrize("command", ["build", "list", "check", "render", "lock", "test", "push"])

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import time
+from email.utils import formatdate
+
 import pytest
 import requests
 
@@ -49,3 +52,9 @@ def test_how_long_a_server_asks_to_wait(text: str, seconds: float) -> None:
     response = requests.Response()
     response.headers["Retry-After"] = text
     assert retry_after(response) == seconds
+
+
+def test_a_server_may_name_a_time_instead() -> None:
+    response = requests.Response()
+    response.headers["Retry-After"] = formatdate(time.time() + 60, usegmt=True)
+    assert 57 < retry_after(response) <= 60

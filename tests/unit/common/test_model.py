@@ -6,6 +6,7 @@ import pytest
 from cannery.common.errors import closest, did_you_mean
 from cannery.common.model import chip_hint, chip_named
 from cannery.common.wheels import WheelPlatform, platforms
+from tests.unit.compat_targets import python
 
 NAMES = {
     "910b": ["A2", "Atlas A2", "910B", "910b3", "Ascend910B1", "ascend910b"],
@@ -94,3 +95,20 @@ def test_platforms_are_those_of_an_older_glibc_newest_first() -> None:
 def test_the_order_of_tags(best: str, next_best: str) -> None:
     tags = [str(tag) for tag in platform().tags]
     assert tags.index(best) < tags.index(next_best)
+
+
+@pytest.mark.parametrize("tag", ["cp310-cp310", "cp310-abi3", "cp39-cp39"])
+@pytest.mark.parametrize("system", ["manylinux_2_32_aarch64", "manylinux_2_17_x86_64"])
+def test_tags_of_other_systems_are_not_supported(tag: str, system: str) -> None:
+    assert f"{tag}-{system}" not in map(str, platform().tags)
+    assert f"{tag}-musllinux_1_1_aarch64" not in map(str, platform().tags)
+
+
+@pytest.mark.parametrize(
+    ("version", "tag", "abi"),
+    [("3.7.17", "cp37", "cp37m"), ("3.8.18", "cp38", "cp38"), ("3.11.2", "cp311", "cp311")],
+)
+def test_the_abi_has_an_m_up_to_python_3_7(version: str, tag: str, abi: str) -> None:
+    own = python(version)
+    assert (own.tag, own.abi) == (tag, abi)
+    assert str(platform(version, abi).tags[0]) == f"{tag}-{abi}-manylinux_2_31_aarch64"

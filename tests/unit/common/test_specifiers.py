@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from cannery.common.specifiers import exceeds, overlap, parse_requirement
 
@@ -40,6 +42,13 @@ specifiers = st.lists(st.builds("{}{}".format, sign, release), max_size=3).map(
 def test_examples(wanted: str, bound: str, common: bool, out: bool) -> None:
     assert overlap(SpecifierSet(wanted), SpecifierSet(bound)) == common
     assert exceeds(SpecifierSet(wanted), SpecifierSet(bound)) == out
+
+
+@given(specifiers, specifiers, release)
+def test_no_version_is_overlooked(wanted: SpecifierSet, bound: SpecifierSet, text: str) -> None:
+    version = Version(text)
+    if version in wanted:
+        assert (overlap if version in bound else exceeds)(wanted, bound)
 
 
 @pytest.mark.parametrize(

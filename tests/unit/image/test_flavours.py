@@ -11,10 +11,11 @@ import pytest
 from cannery.common.errors import MatrixError
 from cannery.common.model import Flavour
 from cannery.image.plan import plan_image
+from cannery.image.render import Renderer
 from cannery.lock.lock_file import parse_lock
 from cannery.matrix.distributions import load_distributions
 from cannery.matrix.project import select
-from tests.unit.matrices import edited, load, lock_for
+from tests.unit.matrices import Checkout, edited, load, lock_for
 
 TEXT = edited("    torch: 2.3.1\n", "    torch: 2.3.1\n    flavour: runtime\n")
 
@@ -37,6 +38,18 @@ def test_all_other_layers_are_those_of_the_sister(tmp_path: Path) -> None:
     lock = parse_lock(lock_for(devel))
     pairs = zip(plan_image(devel, lock).layers, plan_image(runtime, lock).layers, strict=True)
     assert [one.name for one, other in pairs if one.identity != other.identity] == ["os"]
+
+
+def test_the_dockerfile_and_a_label_name_the_flavour(checkout: Checkout, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    runtime = load(tmp_path / "other", TEXT).targets["full"]
+    checkout.lock(runtime, lock_for(runtime))
+    renderer = Renderer(checkout.project)
+    text = renderer.render(runtime).files["Dockerfile"]
+    assert 'io.cannery.flavour="runtime"' in text
+    assert "# Flavour runtime: without a compiler" in text
+    devel = renderer.render(checkout.matrix.targets["full"]).files["Dockerfile"]
+    assert "lavour" not in devel
 
 
 def test_targets_are_selected_by_their_flavour(tmp_path: Path) -> None:
