@@ -103,6 +103,20 @@ def test_a_target_that_is_not_locked(checkout: Checkout) -> None:
     assert checkout.state() == before
 
 
+def test_all_targets_that_are_not_locked_are_named(checkout: Checkout) -> None:
+    for name in (OTHER, LAST):
+        shutil.rmtree(checkout.root / "images" / name)
+    said = (f"{name} is not locked. " for name in (OTHER, LAST))
+    checkout.run("render", "--check").refused(3, *said)
+
+
+def test_a_lock_that_is_no_text(checkout: Checkout) -> None:
+    path = checkout.root / "images" / LAST / "requirements.lock"
+    path.write_bytes(b"\xff\xfe\x00")
+    result = checkout.run("render", "--target", LAST)
+    result.refused(9, f"{path} is not UTF-8 text")
+
+
 LOCKS = {
     "another version": ("torch==2.3.1 ", "torch==2.4.0 ", "torch==2.3.1 is locked as 2.4.0."),
     "missing": ("deepspeed==0.15.0 ", "deepsleep==0.15.0 ", "deepspeed==0.15.0 is not locked."),

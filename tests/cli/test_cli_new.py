@@ -48,6 +48,20 @@ def test_new_writes_a_target_and_keeps_every_line(
         assert again.out.startswith(f"you have it: {name} (")
 
 
+def test_new_proposes_what_makers_call_compatible_if_asked(original: Checkout) -> None:
+    done = original.run("new", "--python", "3.11", "--torch", "2.14.0", "--cann", "9.1.1")
+    done.accepted("torch_npu 2.14.0 is paired with CANN 9.2.0, and compatible with CANN 9.1.1")
+    assert "    cann: 9.1.1\n    torch: 2.14.0\n" in done.out
+
+
+def test_new_takes_torch_for_x86_64_from_an_index_without_cuda(checkout: Checkout) -> None:
+    options = ("--python", "3.12", "--platform", "linux/amd64", "--torch", "2.9.0", "--write")
+    done = checkout.run("new", *options)
+    done.accepted("added py312-torch290-cann920")
+    assert [line.split(":")[0] for line in lines_of(checkout)].count("    torch_index") == 1
+    checkout.run("check", "--target", "py312-torch290-cann920").accepted()
+
+
 def test_new_knows_the_targets_of_families(original: Checkout) -> None:
     before = original.state()
     done = original.run(

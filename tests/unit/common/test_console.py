@@ -155,6 +155,16 @@ with shown(board):
 """
 
 
+def test_a_small_screen_has_the_running_targets_and_the_number_of_the_others() -> None:
+    board = Board([f"t{number}" for number in range(10)])
+    board.tell("t1", "done", ended=True)
+    board.tell("t7", "building", "x")
+    rows = board.rows(4)
+    assert [row[0] for row in rows] == ["t7", "t0", "t1", ""]
+    assert rows[-1][1] == "and 7 more"
+    assert len(board.rows(10)) == 10
+
+
 def test_lines_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with shown(Board(["one", "two"])) as board:
         board.tell("one", "building")
