@@ -7,7 +7,8 @@ import pytest
 
 from cannery.common.model import Application, Target
 from cannery.compat import Verdict, judge, refusals_of
-from cannery.compat.facts import Pairing
+from cannery.compat.facts import Pairing, parse_compat
+from cannery.matrix.files import FACTS
 from tests.unit.compat.test_broken_facts import BROKEN
 from tests.unit.compat_targets import (
     COMPAT,
@@ -18,6 +19,7 @@ from tests.unit.compat_targets import (
     problems,
     python,
 )
+from tests.unit.matrices import OWN_FACTS, edited
 
 
 def with_override(text: str) -> Target:
@@ -134,6 +136,30 @@ def test_sources_that_disagree_are_both_shown(
     assert found.rows[0].sources[0].name == one
     assert found.against[0].sources[0].name == other
     assert problems(target) == []
+
+
+def test_two_states_of_a_document_do_not_disagree() -> None:
+    """The table of October has another torch_npu for CANN 9.1.0 than that of August."""
+    own = changed(torch="2.7.1", torch_npu="2.7.1.post8", cann=cann("9.1.0"), apex=None)
+    other = replace(own, torch_npu="2.7.1.post10")
+    assert {findings(each)["torch_npu"].verdict for each in (own, other)} == {Verdict.ALLOWED}
+
+
+def test_of_two_states_with_a_row_for_the_same_versions_the_later_counts() -> None:
+    text = OWN_FACTS.read_text(encoding="utf-8")
+    row = "  - {torch: 2.9.0, torch_npu: 2.9.0.post6, cann: 9.1.0, pythons: 3.10-3.13, branch"
+    newer = (
+        "  - {torch: 2.9.0, torch_npu: 2.9.0.post6, cann: 9.1.0, pythons: 3.11-3.12, "
+        "source: torch-npu-261}\n"
+    )
+    compat = parse_compat(edited(row, newer + row, text), FACTS)
+    [found] = [each for each in compat.pairings if each.torch_npu == "2.9.0.post6"]
+    assert found.pythons == ("3.11", "3.12")
+
+
+def test_what_is_compatible_with_newer_releases_is_not_with_older_ones() -> None:
+    own = changed(torch="2.14.0", torch_npu="2.14.0", cann=cann("8.3.RC1"), apex=None)
+    assert findings(own)["torch_npu"].verdict is Verdict.UNKNOWN
 
 
 def test_what_a_maker_calls_compatible_is_allowed_and_said() -> None:
