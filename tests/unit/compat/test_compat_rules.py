@@ -157,7 +157,7 @@ def test_of_two_states_with_a_row_for_the_same_versions_the_later_counts() -> No
     assert found.pythons == ("3.11", "3.12")
 
 
-def test_what_is_compatible_with_newer_releases_is_not_with_older_ones() -> None:
+def test_a_pair_of_newer_releases_is_unknown_for_older_ones() -> None:
     own = changed(torch="2.14.0", torch_npu="2.14.0", cann=cann("8.3.RC1"), apex=None)
     assert findings(own)["torch_npu"].verdict is Verdict.UNKNOWN
 
