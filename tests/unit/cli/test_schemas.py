@@ -3,13 +3,21 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
+from cannery.common.errors import MatrixError
+from cannery.matrix.schema import parse_matrix
+from tests.unit import applications
 from tests.unit.families import FAMILY
 from tests.unit.matrices import CHECKOUT, MATRIX, edited
 
@@ -108,3 +116,56 @@ def test_families_stand_for_targets() -> None:
 def test_refused_in_a_family(old: str, new: str) -> None:
     text = MATRIX.partition("targets:")[0] + FAMILY
     assert not validator("matrix.yaml").is_valid(values(edited(old, new, text)))
+
+
+OF_KEYS_AND_KINDS = re.compile(
+    r"[^:]+:\d+:\d+: (unknown key |.* has no '\w+'\. Add it|.*this is empty|there is no value|"
+    r".*this must be (text|a list|a mapping|true))"
+)
+ONLY_THE_READER_KNOWS = re.compile(
+    # What is put together from the parts of a family, and what follows from other keys.
+    r": targets\.\S+ has no |: \S+ has no 'summary'"
+)
+EDITS: list[Any] = [None, "", " ", "x", 7, [], ["x"], [None], {}, {"x": "y"}, {"x": {}}]
+Place = tuple[Any, ...]
+
+
+def places(tree: Any, above: Place = ()) -> Iterator[Place]:
+    for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        yield (*above, key)
+        if isinstance(value, dict | list):
+            yield from places(value, (*above, key))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", [applications.TEXT, MATRIX + FAMILY], ids=["targets", "families"])
+@given(data=st.data())
+@settings(max_examples=50, deadline=None)
+def test_reader_and_schema_agree_on_keys_and_kinds(text: str, data: st.DataObject) -> None:
+    document = copy.deepcopy(values(text))
+    every = [*places(document)]
+    # By number, because sampled_from would look at each of them.
+    *above, key = every[data.draw(st.integers(0, len(every) - 1))]
+    inner = document
+    for each in above:
+        inner = inner[each]
+    match data.draw(st.sampled_from(["another", "none", "more"])):
+        case "another":
+            inner[key] = data.draw(st.sampled_from(EDITS))
+        case "none":
+            del inner[key]
+        case _ if isinstance(inner, dict):
+            inner["surprise"] = "x"
+    problems = []
+    try:
+        parse_matrix(json.dumps(document), "matrix.yaml")  # JSON is YAML
+    except MatrixError as error:
+        problems = [str(each) for each in error.problems]
+    refused = [
+        each
+        for each in problems
+        if OF_KEYS_AND_KINDS.match(each) and not ONLY_THE_READER_KNOWS.search(each)
+    ]
+    accepts = validator("matrix.yaml").is_valid(document)
+    assert not (refused and accepts), refused
+    assert accepts or problems, [*validator("matrix.yaml").iter_errors(document)]
