@@ -41,7 +41,7 @@ def test_the_newest_version_is_first_and_of_others_the_most_common() -> None:
     assert values["use"] == ["train", "serve", "evaluate"]
 
 
-def test_a_name_that_is_no_version_is_the_oldest() -> None:
+def test_a_name_without_a_version_number_is_the_oldest() -> None:
     own = target("py37-mindspore200-cann63rc1")
     assert age("torch", own) > age("torch", target("py37-torch1110-cann63rc1-llama13b"))
     assert age("cann", {**own, "cann": {"version": "ours", "order": []}}) > age("cann", own)
@@ -96,12 +96,12 @@ def test_orders_are_by_version_and_of_releases_by_size_and_date() -> None:
     assert page_data(TARGETS, "")["sorts"] == ["best", "torch", "cann"]
 
 
-def test_the_hosts_that_can_be_chosen_are_those_of_the_commands() -> None:
+def test_the_selectable_hosts_match_the_commands() -> None:
     data = page_data(TARGETS, "")
     assert (data["cards"], data["runtimes"]) == ([1, 8], ["devices", "ascend"])
 
 
-def test_a_published_image_says_what_it_has() -> None:
+def test_a_published_image_shows_its_release() -> None:
     own = target()
     changed = {**own["components"], "deepspeed": "0.14.3", "extra": "1.0.0"}
     del changed["apex"]

@@ -74,7 +74,7 @@ def test_without_scripts_every_image_is_there_with_its_first_command() -> None:
         assert each["commands"][0]["text"] in MADE.shown
 
 
-def test_what_refers_to_an_element_finds_it() -> None:
+def test_every_reference_to_an_element_resolves() -> None:
     ids = MADE.all("id")
     assert len({*ids}) == len(ids)
     for name in ("aria-labelledby", "aria-describedby", "for", "form"):
@@ -84,7 +84,7 @@ def test_what_refers_to_an_element_finds_it() -> None:
     assert {value[1:] for value in MADE.all("href") if value.startswith("#")} <= {*ids}
 
 
-def test_nothing_is_loaded_and_nothing_runs_but_what_the_page_was_made_with() -> None:
+def test_the_page_loads_nothing_and_runs_only_its_own_scripts() -> None:
     assert MADE.all("src") == []
     assert MADE.all("style") == []
     assert [
@@ -179,7 +179,7 @@ def test_the_list_can_come_through_a_pipe(
         ('[{"id": "a", "commands": []}]', "a target has no 'recommended'"),
     ],
 )
-def test_a_list_that_is_none(
+def test_an_invalid_list_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
     path = tmp_path / "targets.json"
@@ -191,7 +191,7 @@ def test_a_list_that_is_none(
     assert not (tmp_path / "index.html").exists()
 
 
-def test_what_cannot_be_read_or_written_is_named(
+def test_an_unreadable_or_unwritable_path_is_named(
     listed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     missing = tmp_path / "missing.json"
@@ -202,7 +202,9 @@ def test_what_cannot_be_read_or_written_is_named(
 
 
 @pytest.mark.parametrize("url", ["git.example.com/a", "https://user:secret@git.example.com/a"])
-def test_a_website_that_is_none(listed: Path, capsys: pytest.CaptureFixture[str], url: str) -> None:
+def test_an_invalid_website_is_refused(
+    listed: Path, capsys: pytest.CaptureFixture[str], url: str
+) -> None:
     with pytest.raises(SystemExit) as caught:
         main([str(listed), "--out", "x", "--website", url])
     assert caught.value.code == 2

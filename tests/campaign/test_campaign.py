@@ -35,9 +35,7 @@ def edited(name: str, old: str, new: str) -> Edit:
     # On a core each.
     [pytest.param(half, marks=pytest.mark.xdist_group(f"half {half}")) for half in (0, 1)],
 )
-def test_edits_are_refused_with_their_place_or_mean_what_they_say(
-    campaign: Campaign, half: int
-) -> None:
+def test_edits_are_refused_with_their_place_or_take_effect(campaign: Campaign, half: int) -> None:
     verdicts = [*campaign.run(range(half, 300, 2))]
     print(table("kind of edit", verdicts, Outcome))
     failures = [each.told(SEED) for each in verdicts if each.outcome is Outcome.FAILURE]
@@ -79,7 +77,7 @@ def failed(campaign: Campaign, edit: Edit) -> str:
     return verdict.told(SEED)
 
 
-def test_an_edit_that_the_reader_ignores_is_found(
+def test_an_edit_ignored_by_the_reader_is_found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     # As if nothing read the edited file.

@@ -49,7 +49,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, list[int]]]
     return run
 
 
-def test_only_what_is_missing_or_failed_is_judged_again(
+def test_only_missing_or_failed_cases_are_judged_again(
     run: Callable[..., tuple[int, list[int]]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = ("--log", str(tmp_path / "log.tsv"))

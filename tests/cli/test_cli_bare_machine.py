@@ -116,7 +116,7 @@ def test_an_interrupt_before_anything_has_begun(tmp_path: Path, text: str) -> No
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_an_interrupt_that_python_drops_comes_again(name: str) -> None:
+def test_an_interrupt_dropped_by_python_is_repeated(name: str) -> None:
     code, out, err = said(sys.executable, "-c", IN_A_COMMAND, name)
     assert (code, out) == (130, "")
     assert err == "build.py: interrupted; what was running has been stopped.\n"

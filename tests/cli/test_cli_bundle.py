@@ -27,7 +27,7 @@ def bundle(original: Checkout, tmp_path: Path) -> Path:
     return tmp_path / "x.bundle"
 
 
-def test_a_bundle_that_is_none(original: Checkout, tmp_path: Path) -> None:
+def test_an_invalid_bundle_is_refused(original: Checkout, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no bundle")
     result = original.run(*TARGET, "--from-bundle", str(tmp_path / "text"))
     result.refused(5, "is not a valid bundle")
@@ -35,7 +35,7 @@ def test_a_bundle_that_is_none(original: Checkout, tmp_path: Path) -> None:
     result.refused(2, "none, named with --from-bundle.")
 
 
-def test_a_target_that_it_does_not_have(checkout: Checkout, bundle: Path) -> None:
+def test_a_target_outside_the_bundle_is_refused(checkout: Checkout, bundle: Path) -> None:
     other = ["--target", "py38-torch210-cann8rc2"]
     result = checkout.run(*other, "--from-bundle", str(bundle))
     result.refused(2, f"does not have py38-torch210-cann8rc2. It has {MAIN}.")
@@ -54,7 +54,7 @@ def test_a_bundle_of_another_checkout(checkout: Checkout, bundle: Path) -> None:
 @pytest.mark.parametrize(
     "words", [["--artifacts", "x"], ["--index-url", "http://x"], ["--builder", "x"], ["--plan"]]
 )
-def test_options_that_a_bundle_replaces(original: Checkout, words: list[str]) -> None:
+def test_a_bundle_refuses_conflicting_options(original: Checkout, words: list[str]) -> None:
     result = original.run(*TARGET, "--from-bundle", "x", *words)
     result.refused(2, "cannot be combined")
     assert words[0] in result.err
@@ -66,7 +66,7 @@ def test_nowhere_to_write(checkout: Checkout, tmp_path: Path) -> None:
     result.refused(9, f"cannot write {tmp_path}")
 
 
-def test_files_that_are_missing(checkout: Checkout, tmp_path: Path) -> None:
+def test_missing_files_make_no_bundle(checkout: Checkout, tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     result = checkout.run("bundle", *TARGET, "--out", str(tmp_path / "x" / "y.bundle"))
     assert result.code in {5, 6}

@@ -90,7 +90,7 @@ def test_without_a_page_the_table_is_in_the_readme(checkout: Checkout) -> None:
     checkout.run("catalog", "--check").refused(4, "--- README.md", "README.md is out of date")
 
 
-def test_a_record_that_is_none(checkout: Checkout) -> None:
+def test_an_invalid_record_is_refused(checkout: Checkout) -> None:
     publish(checkout)
     [path] = (checkout.root / "releases").glob("*/*.json")
     path.write_text("{}", encoding="utf-8")
@@ -99,7 +99,7 @@ def test_a_record_that_is_none(checkout: Checkout) -> None:
     assert checkout.state() == before
 
 
-def test_a_trial_of_a_target_that_is_none(checkout: Checkout) -> None:
+def test_a_trial_of_an_unknown_target_is_refused(checkout: Checkout) -> None:
     trial = "trials: {py39-torch231-cann8t93: {title: 910b, url: https://t.example.com/1}}"
     checkout.edit("trials: {}", trial, "publish.yaml")
     checkout.run("catalog").refused(3, f"Did you mean {TARGET!r}?")

@@ -22,7 +22,7 @@ def targets(out: str) -> set[str]:
     return {name for row in rows(out) for name in row["targets"].split()}
 
 
-def test_all_that_can_be_simulated_is_listed_and_the_rest_named(original: Checkout) -> None:
+def test_all_simulatable_targets_are_listed_and_others_named(original: Checkout) -> None:
     done = original.run(*GITHUB)
     done.accepted("py38-torch210-cann8rc2: left out: it cannot be built without cpython-3.8.18")
     listed = json.loads(original.run("list", "--format", "json").out)
@@ -37,7 +37,7 @@ def test_without_vendor_files_there_is_nothing_to_do(original: Checkout) -> None
     assert rows(done.out) == []
 
 
-def test_a_change_lists_what_it_concerns(repository: Checkout) -> None:
+def test_a_change_lists_the_affected_targets(repository: Checkout) -> None:
     assert rows(repository.run(*GITHUB, "--since", "first").out) == []
     edited = f"images/{FIRST}/Dockerfile"
     repository.edit("\nCMD", "\n# changed\nCMD", edited)
@@ -59,13 +59,13 @@ def test_a_change_lists_what_it_concerns(repository: Checkout) -> None:
     "name",
     ["0" * 40, "--all", "\udcff"],
 )
-def test_a_commit_that_is_not_there_means_all(repository: Checkout, name: str) -> None:
+def test_a_missing_commit_selects_all_targets(repository: Checkout, name: str) -> None:
     done = repository.run(*GITHUB, f"--since={name}")
     done.accepted(f"{FIRST}: the commit ", " to compare with does not exist")
     assert targets(done.out) == targets(repository.run(*GITHUB).out)
 
 
-def test_without_a_repository_it_is_said(checkout: Checkout) -> None:
+def test_since_without_a_repository_is_refused(checkout: Checkout) -> None:
     env = {"GIT_CEILING_DIRECTORIES": str(checkout.root.parent)}
     checkout.run(*GITHUB, "--since", "HEAD", env=env).refused(6, "is in no git repository")
 

@@ -13,7 +13,7 @@ LAST = "py39-torch231-cann8t39"
 FIRST = "py38-torch210-cann8rc2"
 
 
-def test_check_says_first_that_all_is_well(original: Checkout) -> None:
+def test_check_begins_with_the_overall_result(original: Checkout) -> None:
     done = original.run("check")
     done.accepted()
     head, *others = done.out.splitlines()
@@ -75,7 +75,7 @@ def test_one_broken_fact_is_caught_by_name_and_line(
     assert checkout.state() == before
 
 
-def test_check_refuses_a_document_that_was_read_in_the_future(checkout: Checkout) -> None:
+def test_check_refuses_a_document_read_in_the_future(checkout: Checkout) -> None:
     checkout.edit("read: 2026-11-25", "read: 2226-11-25", "compat.yaml")
     lines = (checkout.root / "compat.yaml").read_text(encoding="utf-8").splitlines()
     number, line = next((n, each) for n, each in enumerate(lines, 1) if "2226-11-25" in each)
@@ -105,7 +105,7 @@ def test_a_reason_lets_the_unknown_through_and_is_shown(checkout: Checkout) -> N
     assert "torch_npu [unknown]: " in explained.out
 
 
-def test_a_reason_that_is_not_needed_any_more_is_told(checkout: Checkout) -> None:
+def test_an_unneeded_reason_is_reported(checkout: Checkout) -> None:
     checkout.edit("deepspeed: 0.15.0", "deepspeed: 0.15.0, unverified: it was new")
     done = checkout.run("check")
     done.accepted()
@@ -131,7 +131,7 @@ def test_explain_shows_both_sides_of_a_disagreement(original: Checkout) -> None:
     assert re.search(r"^      against  ascend_deployer", out, re.MULTILINE)
 
 
-def test_explain_shows_rows_that_differ_and_all_with_verbose(
+def test_explain_shows_differing_rows_and_all_with_verbose(
     original: Checkout,
 ) -> None:
     short = original.run("explain", FIRST).out

@@ -117,7 +117,7 @@ def test_a_shell_reads_it(each: Documented) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_what_sentences_mention_exists(page: Path) -> None:
+def test_commands_and_options_in_text_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for words in re.findall(r"`nox -s ([a-z -]+?)(?: --[^`]*)?`", text):
         assert {*words.split()} <= SESSIONS

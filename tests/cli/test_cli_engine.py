@@ -49,7 +49,7 @@ def test_missing_files_are_listed_before_any_engine_is_asked(
     assert original.state() == before
 
 
-def test_the_folder_that_was_named_is_meant_from_where_one_is(
+def test_artifacts_is_relative_to_the_current_directory(
     original: Checkout, artifacts: Path
 ) -> None:
     [*_, last] = vendor_files(original, TARGET)
@@ -59,7 +59,7 @@ def test_the_folder_that_was_named_is_meant_from_where_one_is(
     assert last in result.messages[0]
 
 
-def test_what_is_wrong_with_each_target_is_said(original: Checkout) -> None:
+def test_the_problem_of_each_target_is_reported(original: Checkout) -> None:
     result = original.run("--target", "py39-*-cann8???")
     assert result.code == 5
     assert "Traceback" not in result.err
@@ -84,7 +84,7 @@ HOSTS = {
     "arguments",
     [["build", "--simulate"], ["build", "--artifacts", "../vendor"], ["test"], ["push"]],
 )
-def test_an_engine_that_cannot_be_reached(
+def test_an_unreachable_engine_is_reported(
     checkout: Checkout, artifacts: Path, arguments: list[str], host: str
 ) -> None:
     assert artifacts.is_dir()

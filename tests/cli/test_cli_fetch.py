@@ -174,7 +174,7 @@ def test_mistakes_in_cannery_toml(words: tuple[str, ...], desk: Desk) -> None:
     result.refused(3, "cannery.toml:2:1: unknown key 'ordr' in sources. Did you mean 'order'?")
 
 
-def test_a_store_that_cannot_be_written(desk: Desk) -> None:
+def test_an_unwritable_store_is_reported(desk: Desk) -> None:
     desk.serve_release()
     desk.cache.write_text("", encoding="utf-8")
     result = desk.run("fetch", "--cann", RELEASE, "--accept-eula", "Example Ltd")

@@ -57,7 +57,7 @@ def images(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.usefixtures("mounts")
 @pytest.mark.parametrize("command", ["render", "lock"])
-def test_images_that_cannot_be_written(
+def test_a_read_only_images_folder_is_reported(
     installed: Checkout, uv: dict[str, str], command: str
 ) -> None:
     make_stale(installed)
@@ -72,7 +72,7 @@ def test_images_that_cannot_be_written(
 @pytest.mark.usefixtures("mounts")
 @pytest.mark.parametrize("space", ["0", "16K"])
 @pytest.mark.parametrize("command", ["render", "lock"])
-def test_a_disk_that_fills(
+def test_a_full_disk_keeps_images(
     installed: Checkout, tmp_path: Path, uv: dict[str, str], command: str, space: str
 ) -> None:
     make_stale(installed)

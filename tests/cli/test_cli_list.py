@@ -184,7 +184,7 @@ def test_a_report_on_this_machine_is_part_of_the_state(checkout: Checkout) -> No
     assert states[LAST] == said
 
 
-def test_a_record_that_is_wrong_matters_where_its_target_is_shown(checkout: Checkout) -> None:
+def test_an_invalid_record_is_an_error_only_for_a_listed_target(checkout: Checkout) -> None:
     write_files({path_of(checkout.root, BARE): "schema: 9\nresults: []\n"})
     path_of(checkout.root, OLD).mkdir()
     keep(checkout, LAST)

@@ -26,9 +26,7 @@ def lock_file(checkout: Checkout, target: str) -> Path:
     return checkout.root / "images" / target / "requirements.lock"
 
 
-def test_a_target_that_fails_does_not_keep_the_others(
-    checkout: Checkout, uv: dict[str, str]
-) -> None:
+def test_a_failing_target_does_not_stop_the_others(checkout: Checkout, uv: dict[str, str]) -> None:
     before = lock_file(checkout, TARGET).read_bytes()
     result = checkout.run("lock", *BOTH, env={**uv, "UV_FAILS": "torch==2.3.1"})
     result.refused(3, f"[{TARGET}] matrix.yaml:")
@@ -38,7 +36,7 @@ def test_a_target_that_fails_does_not_keep_the_others(
     assert lock_file(checkout, TARGET).read_bytes() == before
 
 
-def test_the_requirement_that_uv_names_is_found(checkout: Checkout, uv: dict[str, str]) -> None:
+def test_the_requirement_named_by_uv_is_located(checkout: Checkout, uv: dict[str, str]) -> None:
     target = "py39-torch231-cann8t39-llamafactory090"
     checkout.edit("jieba, nltk", "jieba==9.9.9, nltk")
     says = f"{UNSOLVED}: there is no version of jieba==9.9.9 and you require jieba==9.9.9"
@@ -94,9 +92,7 @@ def test_passwords_are_not_printed(checkout: Checkout, uv: dict[str, str], says:
     assert "****@index.example.com" in result.err or "'****'" in result.err
 
 
-def test_an_index_that_cannot_be_reached_is_told_once(
-    checkout: Checkout, uv: dict[str, str]
-) -> None:
+def test_an_unreachable_index_is_reported_once(checkout: Checkout, uv: dict[str, str]) -> None:
     before = checkout.state()
     says = "error: Request failed after 3 retries\n  cause: Failed to fetch: https://r.test/uv/"
     result = checkout.run("lock", *BOTH, env={**uv, "UV_FAILS": "py-cpuinfo", "UV_SAYS": says})
@@ -108,7 +104,7 @@ def test_an_index_that_cannot_be_reached_is_told_once(
     assert checkout.state() == before
 
 
-def test_packages_that_are_not_locked_cannot_be_upgraded(
+def test_unlocked_packages_cannot_be_upgraded(
     checkout: Checkout, note: Path, uv: dict[str, str]
 ) -> None:
     before = checkout.state()
@@ -132,7 +128,7 @@ def test_locked_packages_can_be_upgraded(
     assert argv[argv.index("--upgrade-package") + 1] == package
 
 
-def test_uv_that_is_not_installed(checkout: Checkout, tmp_path: Path, uv: dict[str, str]) -> None:
+def test_a_missing_uv_is_reported(checkout: Checkout, tmp_path: Path, uv: dict[str, str]) -> None:
     (tmp_path / "stand-in" / "uv" / "__main__.py").unlink()
     result = checkout.run("lock", "--target", TARGET, env=uv)
     assert result.code == 6

@@ -72,7 +72,7 @@ def test_several_mistakes_are_listed_in_the_order_of_the_file(checkout: Checkout
         (b"\x00", "matrix.yaml:1:1: the character U+0000 cannot be in a YAML file."),
     ],
 )
-def test_a_file_that_is_no_matrix(checkout: Checkout, content: bytes, said: str) -> None:
+def test_an_unreadable_matrix_is_refused(checkout: Checkout, content: bytes, said: str) -> None:
     (checkout.root / "matrix.yaml").write_bytes(content)
     checkout.run("list").refused(3, said)
 
@@ -93,7 +93,7 @@ def test_check_and_render_report_a_wrong_publish_yaml(checkout: Checkout, text: 
         assert "publish.yaml:" in done.err, command
 
 
-def test_a_target_that_is_not_locked(checkout: Checkout) -> None:
+def test_an_unlocked_target_is_refused(checkout: Checkout) -> None:
     shutil.rmtree(checkout.root / "images" / LAST)
     before = checkout.state()
     for command in (["render"], ["render", "--check"], ["--target", LAST, "--simulate"]):
@@ -129,7 +129,7 @@ LOCKS = {
 
 
 @pytest.mark.parametrize(("old", "new", "said"), LOCKS.values(), ids=LOCKS)
-def test_a_lock_that_does_not_fit(checkout: Checkout, old: str, new: str, said: str) -> None:
+def test_a_mismatched_lock_is_refused(checkout: Checkout, old: str, new: str, said: str) -> None:
     checkout.edit(f"\n{old}", f"\n{new}", f"images/{LAST}/requirements.lock")
     before = checkout.state()
     result = checkout.run("render")
@@ -139,7 +139,7 @@ def test_a_lock_that_does_not_fit(checkout: Checkout, old: str, new: str, said: 
     assert checkout.state() == before
 
 
-def test_a_template_that_is_wrong(checkout: Checkout) -> None:
+def test_an_invalid_template_is_refused(checkout: Checkout) -> None:
     checkout.edit("{{ target.id }}", "{{ target.di }}", "cannery/image/templates/Dockerfile.j2")
     before = checkout.state()
     said = "cannery/image/templates/Dockerfile.j2 cannot be rendered for"

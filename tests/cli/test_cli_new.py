@@ -112,7 +112,7 @@ WRONG_OPTIONS = {
 
 
 @pytest.mark.parametrize(("options", "code", "message"), WRONG_OPTIONS.values(), ids=WRONG_OPTIONS)
-def test_new_with_an_option_that_cannot_be_met(
+def test_new_refuses_invalid_options(
     original: Checkout, options: tuple[str, ...], code: int, message: str
 ) -> None:
     before = original.state()

@@ -129,7 +129,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("arguments", "said"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be_asked(original: Checkout, arguments: list[str], said: list[str]) -> None:
+def test_wrong_arguments_are_refused(
+    original: Checkout, arguments: list[str], said: list[str]
+) -> None:
     before = original.state()
     original.run(*arguments).refused(2, *said)
     assert original.state() == before

@@ -28,7 +28,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("argv", "code", "said"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be(original: Checkout, argv: list[str], code: int, said: str) -> None:
+def test_bad_input_is_refused(original: Checkout, argv: list[str], code: int, said: str) -> None:
     before = original.state()
     result = original.run(*argv)
     result.refused(code, said)

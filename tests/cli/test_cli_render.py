@@ -22,7 +22,7 @@ def test_in_sync(original: Checkout) -> None:
     assert original.state() == before
 
 
-def test_what_is_stale_is_shown_and_mended(checkout: Checkout) -> None:
+def test_stale_files_are_shown_and_fixed(checkout: Checkout) -> None:
     before = checkout.state()
     checkout.edit("ARG BUILD_IMAGE", "ARG BUILD_IMAGES", DOCKERFILE)
     (checkout.root / "images" / OTHER / "target.json").unlink()
@@ -37,7 +37,7 @@ def test_what_is_stale_is_shown_and_mended(checkout: Checkout) -> None:
     checkout.run("render", "--check").accepted()
 
 
-def test_a_file_that_was_rendered_once(checkout: Checkout) -> None:
+def test_an_orphaned_rendered_file_is_reported(checkout: Checkout) -> None:
     before = checkout.state()
     name = f"images/{TARGET}/compose.yaml"
     (checkout.root / name).write_text("old", encoding="utf-8")
@@ -49,7 +49,7 @@ def test_a_file_that_was_rendered_once(checkout: Checkout) -> None:
     assert checkout.state() == before
 
 
-def test_a_file_that_build_py_did_not_write_stays(checkout: Checkout) -> None:
+def test_a_file_not_written_by_build_py_stays(checkout: Checkout) -> None:
     name = f"images/{TARGET}/notes.txt"
     (checkout.root / name).write_text("mine", encoding="utf-8")
     said = f"{name}: build.py did not write this file. Move it out of images/."
@@ -58,7 +58,7 @@ def test_a_file_that_build_py_did_not_write_stays(checkout: Checkout) -> None:
     assert (checkout.root / name).read_text(encoding="utf-8") == "mine"
 
 
-def test_the_folder_of_a_target_that_is_gone(checkout: Checkout) -> None:
+def test_the_folder_of_a_removed_target_is_removed(checkout: Checkout) -> None:
     images = checkout.root / "images"
     before = checkout.state()
     shutil.copytree(images / OTHER, images / "py37-gone")
@@ -70,7 +70,7 @@ def test_the_folder_of_a_target_that_is_gone(checkout: Checkout) -> None:
     assert checkout.state() == before
 
 
-def test_nothing_is_built_from_images_that_are_out_of_sync(checkout: Checkout) -> None:
+def test_a_build_from_out_of_sync_files_is_refused(checkout: Checkout) -> None:
     checkout.edit("ARG BUILD_IMAGE", "ARG BUILD_IMAGES", DOCKERFILE)
     before = checkout.state()
     mend = f"{MEND} --target {TARGET}"

@@ -70,7 +70,7 @@ def words(host: Path, *more: str, cards: int = 8) -> list[str]:
 COMMAND = ["--target", TARGET, "--simulate", "--", "python3", "-c", "print(1, 'x')"]
 
 
-def test_what_is_run(
+def test_run_calls_docker(
     installed: Checkout, host: Path, path: dict[str, str], engine: dict[str, str]
 ) -> None:
     result = installed.start("run", *COMMAND, env=path | engine)
@@ -78,7 +78,7 @@ def test_what_is_run(
     assert result.out.splitlines() == words(host)
 
 
-def test_what_is_printed_is_what_would_be_run(
+def test_print_and_run_use_the_same_command(
     checkout: Checkout, host: Path, path: dict[str, str]
 ) -> None:
     result = checkout.run("run", "--print", "--cards", "2", "-v", "/a b:/c", *COMMAND)
@@ -99,13 +99,13 @@ def test_docker_is_not_installed(
 
 
 @pytest.mark.usefixtures("host")
-def test_an_engine_that_does_not_answer(checkout: Checkout, path: dict[str, str]) -> None:
+def test_an_unreachable_engine_is_reported(checkout: Checkout, path: dict[str, str]) -> None:
     result = checkout.run("run", *COMMAND, env=path)
     result.refused(6, "the container engine is not running: ")
 
 
 @pytest.mark.usefixtures("host")
-def test_all_that_is_wrong_with_the_engine_is_said_at_once(
+def test_all_problems_with_the_engine_are_reported_at_once(
     checkout: Checkout, tmp_path: Path, path: dict[str, str]
 ) -> None:
     with standin_engine(tmp_path, images={}, machine="riscv64") as address:
@@ -152,7 +152,7 @@ def test_another_image(
         (["--image", "a b"], "invalid image name 'a b'."),
     ],
 )
-def test_what_makes_no_sense(checkout: Checkout, arguments: list[str], said: str) -> None:
+def test_invalid_options_are_refused(checkout: Checkout, arguments: list[str], said: str) -> None:
     before = checkout.state()
     checkout.run("run", *arguments, *COMMAND).refused(2, said)
     assert checkout.state() == before

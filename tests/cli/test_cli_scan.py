@@ -138,7 +138,7 @@ def test_a_severe_vulnerability(
         ),
     ],
 )
-def test_a_report_that_never_fails(
+def test_fail_on_never_accepts_findings(
     checkout: Checkout, install: Scanner, sbom: str, name: str, code: int, words: list[str]
 ) -> None:
     record = install(name, code)
@@ -175,7 +175,7 @@ def test_exceptions_hold_until_their_last_day(
     assert "vex" not in record()
 
 
-def test_check_warns_of_an_exception_that_has_expired(checkout: Checkout) -> None:
+def test_check_warns_of_an_expired_exception(checkout: Checkout) -> None:
     accept(checkout, "2020-01-31")
     done = checkout.run("check", "--target", "py39-torch231-cann8t39")
     done.accepted()
@@ -201,7 +201,7 @@ def test_check_names_the_place_of_a_mistake(
         assert done.messages[0].startswith("exceptions.openvex.json:")
 
 
-def test_a_file_that_is_not_openvex(checkout: Checkout) -> None:
+def test_an_invalid_openvex_file_is_refused(checkout: Checkout) -> None:
     path = checkout.root / "exceptions.openvex.json"
     path.write_text('{"@context": "x", "statements": []}', encoding="utf-8")
     checkout.run("check").refused(3, "exceptions.openvex.json:1:14: @context: OpenVEX has")
@@ -237,7 +237,7 @@ def test_without_a_scanner_its_source_is_named(
     checkout.run("scan", sbom, "--with", "grype").refused(6, "grype is not installed.")
 
 
-def test_a_scanner_that_fails(checkout: Checkout, install: Scanner, sbom: str) -> None:
+def test_a_failed_scanner_is_reported(checkout: Checkout, install: Scanner, sbom: str) -> None:
     install("grype", 1)
     done = checkout.run("scan", sbom)
     done.refused(6, "grype failed (exit code 1):")

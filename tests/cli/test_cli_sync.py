@@ -19,14 +19,14 @@ def files(checkout: Checkout) -> dict[str, str]:
     return {name: each for name, each in checkout.state().items() if name[:8] != ".cannery"}
 
 
-def test_what_is_in_sync_stays_as_it_is(checkout: Checkout) -> None:
+def test_files_in_sync_stay_unchanged(checkout: Checkout) -> None:
     checkout.run("sync").accepted()
     before = files(checkout)
     checkout.run("sync").accepted("everything was in sync already")
     assert files(checkout) == before
 
 
-def test_what_is_missing_is_made_and_said(
+def test_missing_files_are_made_and_reported(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkout.run("sync").accepted()

@@ -13,7 +13,7 @@ from tests.cli.standin_engine import standin_engine
 ANY = ("test", "--image", "theirs:1")
 
 
-def test_an_image_that_is_not_there(checkout: Checkout, tmp_path: Path) -> None:
+def test_a_missing_image_is_refused(checkout: Checkout, tmp_path: Path) -> None:
     with standin_engine(tmp_path, images={}) as address:
         result = checkout.run(*ANY, env={"DOCKER_HOST": address})
     result.refused(6, "there is no image theirs:1 here. Pull or build it: docker pull theirs:1")
@@ -33,7 +33,7 @@ def test_options_of_any_image_do_not_fit_a_target(
     result.refused(2, f"{option[0]} and --target cannot be combined.")
 
 
-def test_a_profile_that_does_not_exist(checkout: Checkout) -> None:
+def test_an_unknown_profile_is_refused(checkout: Checkout) -> None:
     checkout.run(*ANY, "--profile", "kubernets").refused(
         2, "there is no profile 'kubernets'. Did you mean 'kubernetes'?"
     )
@@ -55,11 +55,11 @@ def test_checks_with_mistakes(checkout: Checkout, tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_of_checks_that_is_not_there(checkout: Checkout, tmp_path: Path) -> None:
+def test_a_missing_folder_of_checks_is_refused(checkout: Checkout, tmp_path: Path) -> None:
     checkout.run(*ANY, "--checks", str(tmp_path / "none")).refused(2, "there is no folder")
 
 
-def test_a_component_that_does_not_exist(checkout: Checkout) -> None:
+def test_an_unknown_component_is_refused(checkout: Checkout) -> None:
     checkout.run(*ANY, "--component", "toch").refused(
         2, "unknown component 'toch'. Did you mean 'torch'?"
     )

@@ -54,7 +54,7 @@ def test_a_torch_npu_without_a_row_is_told_and_nothing_is_written(
     assert original.state() == before
 
 
-def test_what_would_change_is_shown_and_not_written(checkout: Checkout, index: Index) -> None:
+def test_changes_are_shown_and_not_written_without_write(checkout: Checkout, index: Index) -> None:
     know(checkout)
     index.add_torch_npu(NEW)
     before = checkout.state()
@@ -132,7 +132,7 @@ def test_wrong_use(
         ("unknown command 'index'", " (1):\nunknown command 'index'\n"),
     ],
 )
-def test_a_pip_that_cannot(
+def test_update_needs_a_usable_pip(
     original: Checkout, index: Index, tmp_path: Path, pip: str, message: str
 ) -> None:
     (tmp_path / "pip" / "pip.py").write_text(f'raise SystemExit("{pip}")', encoding="utf-8")
@@ -141,7 +141,7 @@ def test_a_pip_that_cannot(
     assert "'bash setup.sh' installs" in done.err
 
 
-def test_matrix_yaml_that_changes_during_the_questions_is_kept(
+def test_a_matrix_yaml_changed_during_the_queries_is_kept(
     checkout: Checkout, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     know(checkout)

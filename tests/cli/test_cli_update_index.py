@@ -44,7 +44,7 @@ def served(index: Index) -> Iterator[Index]:
     server.server_close()
 
 
-def test_only_wheels_that_the_targets_can_install_are_proposed(
+def test_only_wheels_installable_by_the_targets_are_proposed(
     checkout: Checkout, served: Index
 ) -> None:
     know(checkout)
@@ -60,7 +60,7 @@ def test_only_wheels_that_the_targets_can_install_are_proposed(
     checkout.run("check", "--target", TARGETS[0]).accepted()
 
 
-def test_an_index_that_cannot_be_reached(original: Checkout, served: Index) -> None:
+def test_an_unreachable_index_is_reported(original: Checkout, served: Index) -> None:
     before = original.state()
     done = update(original, served, "--write", "--index-url", "http://me:secret@127.0.0.1:9/simple")
     page = "the package index cannot be read: http://me:****@127.0.0.1:9/simple"
@@ -71,7 +71,7 @@ def test_an_index_that_cannot_be_reached(original: Checkout, served: Index) -> N
     assert original.state() == before
 
 
-def test_an_index_that_is_none(original: Checkout, served: Index) -> None:
+def test_a_url_without_an_index_fails(original: Checkout, served: Index) -> None:
     done = update(original, served, "--index-url", f"{served.url}/wrong")
     done.refused(6, "the package index does not have deepspeed. pip says:\n")
     assert "the package index does not have torch_npu. pip says:\n" in done.err

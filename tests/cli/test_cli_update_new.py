@@ -14,7 +14,7 @@ PAIR = f"PyTorch 2.9.0 with torch_npu {LAST_KNOWN} on CANN 9.2.0"
 
 
 @pytest.mark.parametrize("options", [(), ("--write",)])
-def test_what_cannot_be_had_is_said_and_not_written(
+def test_unavailable_pairs_are_reported_and_not_written(
     original: Checkout, index: Index, options: tuple[str, ...]
 ) -> None:
     before = original.state()

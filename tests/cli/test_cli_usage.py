@@ -93,7 +93,7 @@ def test_wrong_use(original: Checkout, arguments: list[str], said: list[str]) ->
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["list"], ["list", "--help"]])
-def test_a_reader_that_has_gone_is_no_error(program: Checkout, arguments: list[str]) -> None:
+def test_a_closed_stdout_pipe_is_no_error(program: Checkout, arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
@@ -109,7 +109,7 @@ def test_a_reader_that_has_gone_is_no_error(program: Checkout, arguments: list[s
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["list"]])
-def test_output_that_cannot_be_written(program: Checkout, arguments: list[str]) -> None:
+def test_unwritable_output_is_an_error(program: Checkout, arguments: list[str]) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run(
             program.argv(*arguments),
@@ -130,7 +130,7 @@ def test_a_container_where_there_is_no_npu(original: Checkout) -> None:
 
 
 @pytest.mark.parametrize(("name", "coloured"), [("NO_COLOR", False), ("FORCE_COLOR", True)])
-def test_colour_is_what_the_user_wants(original: Checkout, name: str, coloured: bool) -> None:
+def test_no_color_and_force_color_are_obeyed(original: Checkout, name: str, coloured: bool) -> None:
     wrong, right = (original.run(*words, env={name: "1"}) for words in (["lst"], ["list"]))
     assert wrong.err.startswith("\x1b[31mbuild.py:\x1b[0m unknown" if coloured else "build.py: unk")
     # What is on stdout is for programs, too.
@@ -138,7 +138,7 @@ def test_colour_is_what_the_user_wants(original: Checkout, name: str, coloured: 
 
 
 @pytest.mark.parametrize(("words", "code"), [(["lst"], 2), (["render", "--check"], 0)])
-def test_stderr_that_is_closed(program: Checkout, words: list[str], code: int) -> None:
+def test_closed_stderr_keeps_exit_code(program: Checkout, words: list[str], code: int) -> None:
     argv = ["bash", "-c", '"$@" 2>&-', "bash", *program.argv(*words)]
     done = subprocess.run(argv, stdout=subprocess.PIPE, env=program.environ(), check=False)
     assert (done.returncode, done.stdout) == (code, b"")

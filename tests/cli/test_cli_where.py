@@ -31,11 +31,11 @@ WHERE = {
 
 
 @pytest.mark.parametrize("conditions", WHERE)
-def test_targets_that_a_condition_holds_for(original: Checkout, conditions: str) -> None:
+def test_where_selects_the_matching_targets(original: Checkout, conditions: str) -> None:
     assert names(original, "--where", *conditions.split()) == WHERE[conditions]
 
 
-def test_a_condition_is_about_the_targets_that_are_named(original: Checkout) -> None:
+def test_a_condition_filters_the_named_targets(original: Checkout) -> None:
     found = names(original, "--where", "python=3.9", "--target", "*llama*", "--target", "*vllm*")
     assert found == ["py39-torch251-cann81rc1-vllm073", "py39-torch231-cann8t39-llamafactory090"]
 
@@ -54,7 +54,7 @@ WRONG = {
 }
 
 
-def test_the_versions_that_there_are_come_in_their_order(original: Checkout) -> None:
+def test_the_known_versions_are_listed_in_order(original: Checkout) -> None:
     said = original.run("list", "--where", "python=3.1").err
     versions = said.partition("Known: ")[2].partition(". 'build.py")[0].split(", ")
     assert versions[0].startswith("3.7.") and len(versions) > 3
@@ -68,7 +68,7 @@ def test_the_versions_that_there_are_come_in_their_order(original: Checkout) -> 
 
 @pytest.mark.parametrize("command", ["list", "lock"])
 @pytest.mark.parametrize(("conditions", "said"), WRONG.values(), ids=WRONG)
-def test_conditions_that_select_nothing(
+def test_conditions_without_a_match_are_refused(
     original: Checkout, conditions: list[str], said: str, command: str
 ) -> None:
     before = original.state()

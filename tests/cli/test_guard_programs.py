@@ -121,7 +121,9 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     [("torch==2.7.1",), ("torchvision==0.22.1",), ("six", "torch>2.1.0")],
     ids=["another torch", "what brings another torch", "a newer torch beside another package"],
 )
-def test_pip_says_what_holds_torch_and_how_to_move(image: Image, wanted: tuple[str, ...]) -> None:
+def test_pip_explains_the_torch_constraint_and_how_to_move(
+    image: Image, wanted: tuple[str, ...]
+) -> None:
     said = image.install(*wanted)
     assert "(constraint) torch==2.1.0" in said
     assert said.count(f"This image holds these versions, in {image.constraints}:\n  {HELD}\n") == 1
@@ -231,7 +233,7 @@ def test_the_advice_of_the_message_works(image: Image) -> None:
     assert "Would install torch-2.7.1 torchvision-0.22.1" in said
 
 
-def test_what_moves_nothing_is_installed_without_a_word(image: Image) -> None:
+def test_an_install_with_the_held_torch_prints_no_explanation(image: Image) -> None:
     options = ("install", "--dry-run", "--no-index", "--find-links", image.index)
     for wanted in (("six", "torch"), ("torch==2.1.0",)):
         code, said = image.run(image.python, "-m", "pip", *options, *wanted, **image.held)
@@ -239,7 +241,7 @@ def test_what_moves_nothing_is_installed_without_a_word(image: Image) -> None:
         assert "holds these" not in said
 
 
-def test_a_constraint_that_is_not_the_images(image: Image) -> None:
+def test_a_user_s_constraint_gets_no_explanation(image: Image) -> None:
     said = image.install("torch==2.7.1", "-c", str(image.constraints), held=False)
     assert "(constraint) torch==2.1.0" in said
     assert "holds these" not in said

@@ -149,7 +149,7 @@ def test_an_environment_of_another_python_is_made_again(machine: Machine, python
     assert "up to date" in again.stderr, again.stderr
 
 
-def test_a_pip_that_fails_ends_it_before_the_command(machine: Machine) -> None:
+def test_a_failed_pip_ends_setup_before_the_command(machine: Machine) -> None:
     done = machine.setup("--venv", "echo", "ran", pip_code=1)
     assert (done.returncode, done.stdout) == (6, "")
     assert f"pip could not install {USER}" in done.stderr
@@ -170,7 +170,7 @@ def test_an_unknown_option_is_refused_and_nothing_is_installed(
 @pytest.mark.parametrize(
     ("option", "more"), [("--tests", []), ("--tests=full", ["docker-registry"])]
 )
-def test_what_only_some_sessions_need_is_installed_with_full(
+def test_docker_registry_is_installed_only_with_tests_full(
     machine: Machine, option: str, more: list[str]
 ) -> None:
     machine.has_programs()

@@ -66,7 +66,7 @@ def test_nginx_serves(host: Host) -> None:
     host.check_output("nginx -s stop")
 
 
-def test_what_packages_own_is_there(host: Host) -> None:
+def test_no_log_or_cache_folder_is_missing(host: Host) -> None:
     """What images leave out is below /usr; no folder of a log or a cache is missing."""
     missing = host.run("dpkg --verify").stdout
     assert [line for line in missing.splitlines() if "/var/" in line or "/run/" in line] == []

@@ -252,7 +252,7 @@ def test_an_image_without_a_shell(tested: Callable[..., Verdict], spoil: Spoil) 
     assert "no program 'sleep'" in found.text
 
 
-def test_an_image_that_is_not_there(tested: Callable[..., Verdict]) -> None:
+def test_a_missing_image_is_refused(tested: Callable[..., Verdict]) -> None:
     found = tested("nobody/has:this")
     assert (found.code, found.report) == (6, {})
     assert "there is no image nobody/has:this here. Pull or build it" in found.text

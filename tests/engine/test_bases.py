@@ -95,14 +95,14 @@ def test_base_and_build_base_are_one_reference(
     assert again.code == 0 and "up to date" in again.text, again.text
 
 
-def test_a_registry_that_does_not_know_the_tag(world: World) -> None:
+def test_a_tag_unknown_to_the_registry_is_refused(world: World) -> None:
     said = world.checkout(f"{world.host}/none/debian:bookworm").build()
     assert said.code == 6, said.text
     assert f"{world.host}/none/debian:bookworm does not exist." in said.text
     assert "A stand-in is used only where no registry can be reached" in said.text
 
 
-def test_an_image_that_is_not_for_the_platform(world: World) -> None:
+def test_an_image_for_another_platform_is_refused(world: World) -> None:
     digest = publish_index(Repository(world.host, "one/debian"), "bookworm", {HERE: "one"})
     said = world.checkout(f"{world.host}/one/debian:bookworm@{digest}").build()
     assert said.code == 6, said.text
@@ -130,7 +130,7 @@ def test_where_no_registry_can_be_reached_only_a_setting_allows_a_stand_in(
     assert f"has not made cannery/bootstrap:bookworm-{OTHER} (9):\nno mirror" in said.text
 
 
-def test_a_base_without_a_digest_that_moves(world: World) -> None:
+def test_a_moved_base_without_a_digest(world: World) -> None:
     """A build asks for it, and the plan after it knows what the build has used."""
     build_base = world.publish("moves-not")
     world.publish("moves")
@@ -146,7 +146,7 @@ def test_a_base_without_a_digest_that_moves(world: World) -> None:
     assert checkout.text("/base") == "moves of another, newer"
 
 
-def test_without_a_registry_the_builder_has_what_it_pulled(world: World, tmp_path: Path) -> None:
+def test_a_pulled_base_is_reused_without_a_registry(world: World, tmp_path: Path) -> None:
     (tmp_path / "registry").mkdir()
     with registry(tmp_path / "registry") as host:
         other = World(engine=world.engine, host=host, folder=world.folder)

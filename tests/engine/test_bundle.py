@@ -91,7 +91,7 @@ def test_both_targets_are_built_and_checked(from_bundle: Said) -> None:
     assert from_bundle.text.count(" 0 failed") == 2
 
 
-def test_the_image_has_the_layers_of_the_machine_that_made_the_bundle(
+def test_an_image_from_a_bundle_has_the_layers_of_its_maker(
     from_bundle: Said, offline: Room, elsewhere: Room, main: Built, first: str
 ) -> None:
     assert offline.layers(main.target) == elsewhere.layers(main.target, first)

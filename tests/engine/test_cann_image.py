@@ -63,7 +63,7 @@ def baked(build: ImageBuild, packages: PackageIndex, logs: Path) -> str:
     return images[build.id]
 
 
-def test_cann_has_the_files_that_its_packages_install(
+def test_cann_from_an_image_has_the_files_of_its_packages(
     project: Project, packages: PackageIndex, main: Built, cann: str, tmp_path: Path
 ) -> None:
     build = assembled(project, main, cann)

@@ -118,7 +118,7 @@ def test_compose_accepts_the_runtime_and_the_simulated_host(tmp_path: Path, name
     )
 )
 @settings(deadline=None, max_examples=60)
-def test_compose_reads_the_words_that_were_meant(
+def test_compose_reads_the_command_unchanged(
     tmp_path_factory: pytest.TempPathFactory, words: list[str]
 ) -> None:
     target = EVERY["py39-torch231-cann8t39"]
@@ -158,7 +158,7 @@ def project_of(
         assert done.stdout == "", "a container is left"
 
 
-def test_what_compose_starts_passes_the_image_tests(
+def test_a_compose_container_passes_the_image_tests(
     main: Built, project: Project, tmp_path: Path
 ) -> None:
     target: Target = main.target
@@ -173,7 +173,7 @@ def test_what_compose_starts_passes_the_image_tests(
     assert {"driver", "torch_npu", "deepspeed"} <= passed
 
 
-def test_what_compose_starts_gets_the_words_that_were_meant(main: Built, tmp_path: Path) -> None:
+def test_a_compose_container_gets_its_command_unchanged(main: Built, tmp_path: Path) -> None:
     command = ["python3", "-c", SHOW_ARGUMENTS, *ODD]
     with project_of(main, tmp_path, command=command) as (file, name):
         said = compose(file, "run", "--rm", "--no-TTY", "ascend", project=name)

@@ -28,7 +28,7 @@ def found() -> dict[str, Any]:
     return read
 
 
-def test_packages_are_those_that_differ(found: dict[str, Any]) -> None:
+def test_diff_lists_the_changed_packages(found: dict[str, Any]) -> None:
     sections = found["sections"]
     assert sections["components"]["changed"]["torch"] == ["2.1.0", "2.3.1"]
     assert sections["wheels"]["changed"]["torch"] == ["2.1.0", "2.3.1"]

@@ -51,7 +51,7 @@ def build_py(root: Path, *words: str) -> str:
     return run(sys.executable, str(root / "build.py"), *words)
 
 
-def test_cann_has_the_files_that_the_packages_of_the_folder_install(
+def test_cann_from_downloads_has_the_same_files_as_from_the_folder(
     main: Built, server: Files, checkout: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "empty").mkdir()

@@ -104,7 +104,7 @@ def said(container_id: str, *words: str) -> str:
     return done.stdout.decode()
 
 
-def test_the_files_that_checks_need_are_in_the_container(image: str, host: Path, ca: Path) -> None:
+def test_the_container_has_the_files_for_the_checks(image: str, host: Path, ca: Path) -> None:
     with container(image, PLATFORM, simulated_device(host), ca) as name:
         assert said(name, "cat", TRUSTED) == "a certificate"
         for path in ("/usr/local/Ascend/driver/lib.so", "/etc/ascend_install.info"):

@@ -118,7 +118,7 @@ def test_the_build_stops_and_says_why(stages: Stages, tmp_path: Path, case: str)
 
 
 @pytest.mark.parametrize("case", [*SPOILT])
-def test_a_package_that_is_not_whole(
+def test_incomplete_packages_fail_the_build(
     project: Project, packages: PackageIndex, tmp_path: Path, case: str
 ) -> None:
     name, component, more, said = SPOILT[case]

@@ -72,7 +72,7 @@ def _refused(shell: Shell, command: str, stdin: str = "") -> str:
 
 
 @pytest.mark.ci("one pip install that replaces torch is what the images are made against")
-def test_uv_refuses_a_package_that_brings_another_torch(shell: Shell) -> None:
+def test_uv_refuses_a_package_with_another_torch(shell: Shell) -> None:
     said = _refused(shell, "uv pip install --system torchvision==0.22.1")
     assert "torch==2.7.1" in said
 

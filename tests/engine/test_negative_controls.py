@@ -106,9 +106,7 @@ def test_wrong_product(project: Project, main: Built, spoil: Spoil) -> None:
     assert _failed(result) == {"test_matmul"}
 
 
-def test_probes_that_share_a_process_fail_one_by_one(
-    project: Project, main: Built, spoil: Spoil
-) -> None:
+def test_probes_in_one_process_fail_separately(project: Project, main: Built, spoil: Spoil) -> None:
     site = "/usr/local/lib/python3.9/dist-packages"
     image = spoil(
         main.image,

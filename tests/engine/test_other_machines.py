@@ -110,7 +110,7 @@ def test_no_secret_of_a_build_is_left(builder: Builder) -> None:
     assert search(others, {"docker's settings": [builder.machine.settings]}) == []
 
 
-def test_a_secret_would_be_found_in_what_the_engine_keeps(builder: Builder, tmp_path: Path) -> None:
+def test_secrets_planted_in_the_engine_are_found(builder: Builder, tmp_path: Path) -> None:
     planted = canaries("layers", "history", "config", "cache")
     words = {name: each.secret for name, each in planted.items()}
     text = PLANTING.format(image=IMAGE, **words)

@@ -49,7 +49,7 @@ def test_the_command_in_the_head_builds_the_same_image(project: Project, main: B
 DOCKERFILE = "FROM scratch\nCOPY --from=cannery . /\n"
 
 
-def test_the_engine_gets_what_is_in_the_content_key(project: Project, tmp_path: Path) -> None:
+def test_the_engine_gets_the_files_of_the_content_key(project: Project, tmp_path: Path) -> None:
     copy = Project(root=tmp_path / "checkout")
     shutil.copytree(project.build_context, copy.build_context)
     for name in ("guard/extra.pth", "seal-layer.orig", "__pycache__/a.pyc", "new/file"):

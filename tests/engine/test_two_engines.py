@@ -114,7 +114,7 @@ def test_an_image_is_told_of_while_another_is_built(world: World, store: str) ->
     assert heard.order.index("one is there") < heard.order.index("two wheels-torch 1/1")
 
 
-def test_a_registry_tells_what_its_images_were_made_from(world: World, built: Baked) -> None:
+def test_a_registry_has_the_content_key_of_its_images(world: World, built: Baked) -> None:
     name = f"{world.registry}/cannery:one-sim"
     world.first.docker("tag", built.images["one"], name)
     world.first.docker("push", name)
@@ -123,9 +123,7 @@ def test_a_registry_tells_what_its_images_were_made_from(world: World, built: Ba
     assert published_key(repository, "none", "linux/amd64") is None
 
 
-def test_an_engine_without_that_store_cannot_write_a_cache_and_can_read_one(
-    world: World, built: Baked
-) -> None:
+def test_an_engine_without_containerd_s_store_can_read_a_cache(world: World, built: Baked) -> None:
     if local.uses_containerd():
         pytest.skip("the engine that runs here keeps images in containerd's store")
     caches = Caches(sources=(f"{world.registry}/cache",))

@@ -57,7 +57,7 @@ def test_transient_failures_are_retried(kind: str, files: Files, tmp_path: Path)
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_another_mirror_is_asked_and_otherwise_the_reason_is_told(
+def test_another_mirror_is_used_or_the_reason_is_reported(
     kind: str, files: Files, tmp_path: Path
 ) -> None:
     bad, good = files.address("a/toolkit.run"), files.address("b/toolkit.run")

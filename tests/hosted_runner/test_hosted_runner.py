@@ -41,9 +41,7 @@ def test_the_job_check_passes(runner: Runner) -> None:
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-def test_setup_goes_on_without_the_programs_that_only_debian_has(
-    runner: Runner, setup: str
-) -> None:
+def test_setup_continues_without_the_debian_only_programs(runner: Runner, setup: str) -> None:
     signatures = "pytest -q -rs tests/publish/test_signature.py"
     done = runner.run(f"{setup} {signatures}", *ENGINE)
     print(done.stdout)

@@ -207,7 +207,7 @@ SAYS: dict[type, Callable[[Any, Finding, Target], bool]] = {
 """Kind of row to whether it says what a finding about a target rests on."""
 
 
-def test_no_message_cites_a_row_that_says_otherwise() -> None:
+def test_every_cited_row_supports_its_message() -> None:
     chance = random.Random(37)
     wrong, cited = [], Counter[str]()
     for _ in range(COUNT):
@@ -222,7 +222,7 @@ def test_no_message_cites_a_row_that_says_otherwise() -> None:
     assert all(cited[kind] for kind in kinds), cited
 
 
-def test_what_is_refused_has_a_reason_and_what_to_do() -> None:
+def test_every_refusal_has_a_reason_and_advice() -> None:
     chance = random.Random(38)
     for _ in range(COUNT):
         target = drawn(chance)

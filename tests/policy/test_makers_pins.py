@@ -91,7 +91,7 @@ MAKERS = {
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_what_a_maker_pins_is_allowed_or_the_reason_is_said(name: str) -> None:
+def test_pins_of_a_maker_are_allowed_or_refused_with_a_reason(name: str) -> None:
     pins = MAKERS[name]
     target = changed(
         base=UBUNTU,

@@ -38,7 +38,7 @@ def loaded(command: str) -> set[str]:
     return {name.removeprefix(f"{ROOT}/") for name in done.stdout.split()}
 
 
-def test_every_module_that_build_loads_is_noticed_unless_render_loads_it_too() -> None:
+def test_every_module_loaded_by_build_and_not_by_render_is_noticed() -> None:
     wanted = loaded("build") - loaded("render")
     assert {"cannery/engine/bake.py", "cannery/verify/run_checks.py"} <= wanted
     assert len(wanted) > 30
@@ -53,6 +53,6 @@ def test_every_module_that_build_loads_is_noticed_unless_render_loads_it_too() -
         *("cannery/image/vendor/take-cann", "cannery/cli/cmd_build.py"),
     ],
 )
-def test_what_images_are_built_and_checked_with_is_noticed(path: str) -> None:
+def test_code_for_building_and_checking_images_is_noticed(path: str) -> None:
     assert noticed([path]) == {path}
     assert is_read(path)

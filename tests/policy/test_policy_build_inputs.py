@@ -57,7 +57,7 @@ def test_every_file_of_the_shared_context_is_listed(project: Project) -> None:
     assert names == {*context_names(project)}
 
 
-def test_the_key_has_every_file_that_a_dockerfile_names(
+def test_the_key_has_every_file_named_in_a_dockerfile(
     dockerfile: Dockerfile, folder: Path, project: Project
 ) -> None:
     text = (folder / "Dockerfile").read_text(encoding="utf-8")

@@ -84,12 +84,14 @@ def of(component: str, target: Target, compat: Compat = COMPAT) -> list[Finding]
 
 
 @pytest.mark.parametrize(("component", "version", "toolkit", "goes"), ON_TOOLKIT)
-def test_what_goes_on_a_toolkit(component: str, version: str, toolkit: str, goes: bool) -> None:
+def test_components_must_fit_a_toolkit(
+    component: str, version: str, toolkit: str, goes: bool
+) -> None:
     found = of(component, made(toolkit, **{component: version}))
     assert not found if goes else [each.verdict for each in found] == [Verdict.FORBIDDEN], found
 
 
-def test_the_nearest_that_works_is_named() -> None:
+def test_the_nearest_working_version_is_named() -> None:
     [found] = of("kernels", made("9.1.0", kernels="9.0.1"))
     assert found.text == (
         "kernels 9.0.1 cannot be installed on toolkit 9.1.0, only on 8.5.2, 9.0.0, 9.0.1."
@@ -129,7 +131,7 @@ def test_the_host_s_driver(version: str, driver: str, accepted: bool) -> None:
 @pytest.mark.parametrize(
     ("version", "ends"), [("8.3.RC2", False), ("8.5.0", True), ("9.1.1", True)]
 )
-def test_what_later_releases_will_lack_is_told(version: str, ends: bool) -> None:
+def test_removals_in_later_releases_are_reported(version: str, ends: bool) -> None:
     texts = [each.text for each in judge_target(made(version), COMPAT)]
     assert any("2026-12-30 will not have libascendcl.so" in text for text in texts) == ends
     assert any("below ascend-toolkit/latest" in text for text in texts) == ends

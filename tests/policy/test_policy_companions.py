@@ -42,7 +42,7 @@ def test_between_the_products_stand_files_and_commands(folder: str, others: set[
     assert not [name for name in names if others & imported(name)]
 
 
-def test_the_pinned_doctor_is_the_one_that_was_recorded() -> None:
+def test_the_pinned_doctor_matches_its_record() -> None:
     digest = hashlib.sha256(PINNED.read_bytes()).hexdigest()
     record = PINNED.with_name("ascend-doctor.sha256").read_text(encoding="ascii")
     assert record == f"{digest}  ascend-doctor\n", "run: nox -s doctor -- -s pack"

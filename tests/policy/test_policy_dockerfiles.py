@@ -65,7 +65,7 @@ def test_every_layer_is_sealed(dockerfile: Dockerfile) -> None:
         assert re.match(rf"({programs})( |$)", last.steps[-1]), stage
 
 
-def test_cann_is_installed_in_the_order_that_its_packages_demand(
+def test_cann_packages_are_installed_in_the_required_order(
     target: Target, dockerfile: Dockerfile
 ) -> None:
     order = ["toolkit", "kernels", *(["nnal"] if target.with_nnal else [])]
@@ -114,7 +114,7 @@ def test_the_environment_is_the_one_on_record(
     assert json.loads(described_folder(folder)["target.json"])["environment"] == record
 
 
-def test_labels_say_what_is_inside(target: Target, dockerfile: Dockerfile) -> None:
+def test_labels_describe_the_contents(target: Target, dockerfile: Dockerfile) -> None:
     [label, simulated] = [assignments(each.rest) for each in dockerfile if each.word == "LABEL"]
     assert simulated == simulated_labels(target)
     for component, version in target.components.items():
@@ -146,12 +146,12 @@ def test_simulated_packages_need_the_argument_and_the_image_says_so(
     assert dockerfile[-1].rest.split()[0] == CHOSEN
 
 
-def test_a_step_that_fails_in_a_pipe_fails_the_build(dockerfile: Dockerfile) -> None:
+def test_a_failed_command_in_a_pipe_fails_the_build(dockerfile: Dockerfile) -> None:
     words = [each for each in dockerfile if each.stage == "build"]
     assert str(words[1]) == 'SHELL ["/bin/bash", "-euo", "pipefail", "-c"]'
 
 
-def test_the_head_and_the_docs_name_what_a_plain_build_can_be_given(
+def test_the_head_and_the_docs_name_the_inputs_of_a_plain_build(
     folder: Path, project: Project
 ) -> None:
     head, body = (folder / "Dockerfile").read_text(encoding="utf-8").split("\nARG ", 1)

@@ -98,7 +98,7 @@ def test_the_chinese_page_has_the_structure_of_the_english_one(page: Path) -> No
         assert ours[what] == found, what
 
 
-def test_the_tests_that_the_table_of_trust_names_are_there() -> None:
+def test_the_tests_in_the_table_of_trust_exist() -> None:
     text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if line.startswith("|") and "::" in line]
     assert len(rows) == 12

@@ -106,7 +106,7 @@ def test_an_old_cluster_accepts_it(target: Target, form: str) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("form", ["k8s", "volcano"])
-def test_what_belongs_together_does(target: Target, form: str, shape: str) -> None:
+def test_names_in_a_manifest_are_consistent(target: Target, form: str, shape: str) -> None:
     """What no schema looks at: names that must be the same, be unique, or be a host's."""
     found = documents(target, form, shape)
     job = found[-1]

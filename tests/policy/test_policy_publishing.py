@@ -28,11 +28,11 @@ def test_every_tag_has_one_owner() -> None:
     assert [tag for tag, count in Counter(every_tag()).items() if count > 1] == []
 
 
-def test_every_tag_is_one_that_registries_take() -> None:
+def test_every_tag_is_valid_for_registries() -> None:
     assert [tag for tag in every_tag() if not TAG.fullmatch(tag)] == []
 
 
-def test_every_alias_is_owned_by_a_target_that_moves_it() -> None:
+def test_every_alias_is_moved_by_its_owner_only() -> None:
     for alias, owner in POLICY.aliases.items():
         movers = [
             target for target in TARGETS if alias in POLICY.moving_tags(target, simulate=False)

@@ -160,7 +160,7 @@ def test_the_record_describes_the_image(site: Site, pushed: str) -> None:
 
 
 @pytest.mark.ci("layers as zstd passed all else, and an engine of containerd could not run them")
-def test_it_is_pulled_and_checked_by_an_engine_that_has_nothing(
+def test_an_empty_engine_pulls_and_checks_the_image(
     site: Site, pushed: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     # The path of a socket may have 107 characters.

@@ -48,14 +48,14 @@ def message(image: str, *command: str) -> str:
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
 
 
-def test_the_wheels_are_those_that_pip_finds(image: str, inventory: Inventory) -> None:
+def test_the_wheels_equal_those_of_pip_list(image: str, inventory: Inventory) -> None:
     listed = json.loads(message(image, "python3", "-m", "pip", "list", "--format", "json"))
     result = {each.name: each.version for each in inventory.wheels}
     assert {each["name"].lower().replace("_", "-"): each["version"] for each in listed} == result
     assert len(result) > 40
 
 
-def test_the_packages_are_those_that_dpkg_has(image: str, inventory: Inventory) -> None:
+def test_the_packages_equal_those_of_dpkg_query(image: str, inventory: Inventory) -> None:
     form = "${Package} ${Version} ${Architecture}\\n"
     lines = message(image, "dpkg-query", "--show", "--showformat", form).splitlines()
     result = [f"{each.name} {each.version} {each.architecture}" for each in inventory.debian]

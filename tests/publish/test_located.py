@@ -42,7 +42,7 @@ def closed() -> str:
     return f"127.0.0.1:{free_port()}"
 
 
-def test_the_first_registry_that_has_it(place: Repository) -> None:
+def test_the_first_registry_with_cann_is_used(place: Repository) -> None:
     digest = put_image(place, "CANN").digest
     there = f"{place}@{digest}"
     others = [f"{closed()}/ascend/cann@{digest}", f"{place.host}/other@{digest}"]

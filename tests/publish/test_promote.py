@@ -62,7 +62,7 @@ def test_the_copy_is_the_same_to_the_digest(
     assert closure(other, digest) == closure(repository, digest)
 
 
-def test_an_alias_that_another_target_has_now_stays(
+def test_an_alias_now_of_another_target_stays(
     repository: Repository, other: Repository, pushed: tuple[Push, Record], tmp_path: Path
 ) -> None:
     release = pushed[1]

@@ -79,9 +79,7 @@ def test_a_release_from_an_empty_runner(
     assert "bare: its record names it" in message
 
 
-def test_moving_tags_come_back_to_the_image_that_was_taken(
-    first: Place, runner: EmptyRunner
-) -> None:
+def test_moving_tags_return_to_the_published_image(first: Place, runner: EmptyRunner) -> None:
     full, bare = first.push(BOTH)
     other = first.repository.manifest(bare)
     assert other
@@ -125,7 +123,7 @@ def test_results_hold_for_an_image_with_other_labels_only(
     assert "full: it has the same files and settings as the image here" in message
 
 
-def test_an_image_that_was_taken_needs_the_signature_of_the_key(
+def test_a_published_image_needs_a_signature_of_the_key(
     first: Place, runner: EmptyRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pair = make_pair(tmp_path / "keys")
@@ -142,7 +140,7 @@ def test_an_image_that_was_taken_needs_the_signature_of_the_key(
     assert (again.tags(), again.tried) == (before, [])
 
 
-def test_a_signed_image_is_taken_with_the_signature_that_it_has(
+def test_a_signed_image_is_reused_with_its_signature(
     first: Place, runner: EmptyRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pair = make_pair(tmp_path / "keys")

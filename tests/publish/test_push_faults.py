@@ -178,7 +178,7 @@ def test_ctrl_c_while_tags_move(
 
 
 @pytest.mark.parametrize("tag", ["full-2", "full", "latest"])
-def test_bytes_that_are_changed_on_the_way_to_a_tag(
+def test_bytes_changed_on_the_way_to_a_tag_leave_every_tag(
     push: Push,
     before: dict[str, str],
     tmp_path: Path,
@@ -202,7 +202,7 @@ def test_bytes_that_are_changed_on_the_way_to_a_tag(
     unmoved(push, before)
 
 
-def test_a_record_that_cannot_be_written(
+def test_an_unwritable_record_leaves_every_tag(
     push: Push, before: dict[str, str], tmp_path: Path
 ) -> None:
     (push.releases / "bare").write_text("in the way", encoding="utf-8")
@@ -260,7 +260,7 @@ def test_the_registry_s_disk_is_full(
         unmoved(push, before)
 
 
-def test_a_registry_that_deletes_nothing(
+def test_a_new_tag_stays_without_tag_deletion(
     authority: Authority, login: Login, tmp_path: Path
 ) -> None:
     """A new tag stays there when another cannot be moved; that is said, and the old ones stay."""
@@ -298,7 +298,7 @@ def test_a_push_moves_the_tags_and_leaves_a_record(
     assert push.recorded() == ["full-1.json", "full-2.json"]
 
 
-def test_only_what_is_new_is_uploaded(push: Push, line: Between, tmp_path: Path) -> None:
+def test_only_new_blobs_are_uploaded(push: Push, line: Between, tmp_path: Path) -> None:
     line.seen.clear()
     push(image_push(tmp_path, version="2"))
     assert line.count("^PUT .*/blobs/") == 2  # the config, and one of two layers

@@ -125,7 +125,7 @@ def without_its_tags(place: Place) -> str:
     return digest
 
 
-def test_the_record_of_a_push_whose_tags_are_gone_becomes_that_of_the_next(place: Place) -> None:
+def test_a_new_push_replaces_the_record_of_a_push_without_tags(place: Place) -> None:
     lost = without_its_tags(place)
     [again] = place.push(compression="gzip")
     assert again != lost
@@ -134,7 +134,7 @@ def test_the_record_of_a_push_whose_tags_are_gone_becomes_that_of_the_next(place
     assert release.changes.since == ""
 
 
-def test_a_fault_restores_the_record_that_was_there(place: Place, line: Between) -> None:
+def test_a_fault_restores_the_earlier_record(place: Place, line: Between) -> None:
     lost = without_its_tags(place)
     line.faults.append(Fault("^PUT .*/manifests/latest", status=500))
     with pytest.raises(CanneryError):
@@ -168,7 +168,7 @@ def test_a_push_to_a_second_registry_has_a_record_of_its_own(
         assert read_records(place.releases) == written
 
 
-def test_an_image_that_does_not_work_out_of_the_registry(place: Place) -> None:
+def test_a_pulled_image_with_a_failed_check_moves_no_tag(place: Place) -> None:
     place.fails = True
     with pytest.raises(VerificationError) as caught:
         place.push(BOTH)
@@ -189,7 +189,7 @@ def test_a_refusal_asks_nothing_of_the_network(place: Place, line: Between) -> N
     assert release.verified == ()
 
 
-def test_a_plan_says_whether_published_images_are_up_to_date(place: Place) -> None:
+def test_a_plan_shows_the_state_of_published_images(place: Place) -> None:
     def published() -> dict[str, str]:
         world = place.world
         options = world.options(ca=place.repository.ca)

@@ -67,7 +67,7 @@ def test_each_platform_of_an_index_has_its_key(repository: Repository) -> None:
     ],
     ids=str,
 )
-def test_a_config_that_is_not_one_of_an_image(
+def test_an_invalid_config_of_an_image_is_refused(
     repository: Repository, config: Any, output: str
 ) -> None:
     put_image(repository, config, "full")
@@ -115,7 +115,7 @@ def test_credentials_are_those_of_docker_login(
     assert caught.value.status == 401
 
 
-def test_a_registry_that_does_not_answer() -> None:
+def test_an_unreachable_registry_is_reported() -> None:
     repository = Repository(f"127.0.0.1:{free_port()}", "ascend", retries=HURRIED)
     with pytest.raises(
         RegistryError, match=r"cannot be reached or breaks off: .*refused"
@@ -124,7 +124,7 @@ def test_a_registry_that_does_not_answer() -> None:
     assert caught.value.status == 0
 
 
-def test_a_certificate_that_is_not_trusted(repository: Repository, line: Between) -> None:
+def test_an_untrusted_certificate_is_refused(repository: Repository, line: Between) -> None:
     stranger = Repository(line.host, "ascend", retries=HURRIED)
     with pytest.raises(RegistryError, match=r"the certificate of .* is not trusted: .* --ca FILE"):
         published_key(stranger, "full", ARM)
@@ -178,14 +178,14 @@ def test_invalid_names_of_repositories(name: str, message: str) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "no certificate"], ids=["no file", "no certificate"])
-def test_a_file_of_certificates_that_cannot_be_read(tmp_path: Path, text: str | None) -> None:
+def test_an_unreadable_file_of_certificates_is_refused(tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / "ca.pem").write_text(text, encoding="utf-8")
     with pytest.raises(EngineError, match="has no certificates that can be read"):
         published_repository("registry.example.com/ascend", tmp_path / "ca.pem")
 
 
-def test_an_answer_that_is_not_a_manifest(repository: Repository, line: Between) -> None:
+def test_an_answer_without_a_manifest_is_refused(repository: Repository, line: Between) -> None:
     line.faults.append(Fault("^GET .*/manifests/full", status=200))
     with pytest.raises(RegistryError, match="full is not an image that can be read"):
         published_key(repository, "full", ARM)

@@ -90,7 +90,7 @@ def test_no_target_whose_files_change_is_left_out(steps: list[Step]) -> None:
     assert not missed
 
 
-def test_all_sets_of_simulated_packages_that_change_are_built(steps: list[Step]) -> None:
+def test_all_changed_sets_of_simulated_packages_are_built(steps: list[Step]) -> None:
     missed = {}
     for step in steps:
         if truth.device(step.before) != truth.device(step.after):
@@ -102,7 +102,7 @@ def test_all_sets_of_simulated_packages_that_change_are_built(steps: list[Step])
     assert not missed
 
 
-def test_no_change_of_what_builds_is_left_out(steps: list[Step]) -> None:
+def test_no_change_of_the_build_code_is_left_out(steps: list[Step]) -> None:
     changing = {
         step.after: step.share
         for step in steps

@@ -70,7 +70,7 @@ def sourced(machine: Machine, *, nnal: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize(("torch", "abi"), [("", ""), ("2.1.0", "0"), ("2.7.1", "1")])
-def test_the_environment_is_what_the_scripts_set(
+def test_the_environment_matches_the_scripts(
     pack: Callable[[str], Packed],
     installed: Callable[[str], Machine],
     release: str,

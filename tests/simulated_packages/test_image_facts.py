@@ -61,7 +61,7 @@ def test_none_is_taken_for_the_vendor_s(pack: Callable[[str], Packed]) -> None:
     assert all(is_stand_in(path) for path in files)
 
 
-def test_a_package_that_is_not_there_has_none(
+def test_a_missing_package_has_no_install_info(
     machine: Machine, pack: Callable[[str], Packed]
 ) -> None:
     machine.install(pack("8.0.T39").file("toolkit"))

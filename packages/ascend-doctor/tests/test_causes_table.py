@@ -53,7 +53,7 @@ def test_a_cause_is_complete_and_short(name: str) -> None:
     )
 
 
-def test_the_loader_and_the_imports_name_causes_that_exist() -> None:
+def test_the_loader_and_the_imports_name_existing_causes() -> None:
     text = (FOLDER / "owners.py").read_text(encoding="utf-8")
     named = {*re.findall(r'"([a-z0-9]+(?:-[a-z0-9]+)+)"', text)}
     assert named - {"site-packages", "dist-packages"} <= {*causes(), "vllm-ascend"}
@@ -83,7 +83,7 @@ def test_every_code_has_a_source_with_a_date() -> None:
         *(("507018", "card"), ("107003", "runtime"), ("161002", "operator"), ("DRV:87", "driver")),
     ],
 )
-def test_what_a_code_belongs_to(code: str, of: str) -> None:
+def test_the_family_of_a_code(code: str, of: str) -> None:
     assert of in family(code)
 
 
@@ -168,12 +168,12 @@ def test_whose_fault_a_missing_thing_is(line: str, name: str, value: str) -> Non
         ("undefined symbol", "torch-replaced"),
     ],
 )
-def test_what_can_be_explained(asked: str, name: str) -> None:
+def test_explain_finds_the_cause(asked: str, name: str) -> None:
     assert name in [each["id"] for each in explain(asked, load_table())]
 
 
 @pytest.mark.parametrize("asked", ["507999", "nothing of this kind", "E99", ""])
-def test_what_is_unknown_is_not_explained_by_a_neighbour(asked: str) -> None:
+def test_an_unknown_query_gets_no_explanation(asked: str) -> None:
     assert explain(asked, load_table()) == []
 
 

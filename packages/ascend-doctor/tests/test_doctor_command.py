@@ -94,7 +94,7 @@ def test_a_code_is_explained(
     assert finding["id"] == name
 
 
-def test_a_line_that_is_too_long_ends_with_a_whole_word(
+def test_a_long_line_is_cut_after_a_whole_word(
     host: SimulatedHost, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_doctor(host, "--explain", "507899")
@@ -178,7 +178,7 @@ def test_nodes_are_compared(
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"host": 1}', '{"host": {}}', "[" * 9999, "\xff"])
-def test_what_is_no_report_is_named(
+def test_an_invalid_report_is_named(
     tmp_path: Path, host: SimulatedHost, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "node.json"
@@ -188,7 +188,7 @@ def test_what_is_no_report_is_named(
 
 
 @pytest.mark.parametrize("unbuffered", ["1", ""])
-def test_a_reader_that_goes_away_is_no_error(unbuffered: str) -> None:
+def test_a_closed_pipe_is_no_error(unbuffered: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     argv = [sys.executable, "-m", "ascend_doctor", "--explain", "EJ0001"]
@@ -201,7 +201,7 @@ def test_a_reader_that_goes_away_is_no_error(unbuffered: str) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_check_that_fails_does_not_stop_the_others(
+def test_a_failing_check_does_not_stop_the_others(
     host: SimulatedHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from ascend_doctor import examine
@@ -224,7 +224,7 @@ def test_no_card(host: SimulatedHost) -> None:
     assert host.ids() == {"driver-not-loaded"}
 
 
-def test_timeouts_that_are_not_set_are_a_note(host: SimulatedHost) -> None:
+def test_unset_timeouts_are_a_note(host: SimulatedHost) -> None:
     host.environment.clear()
     assert [(e.id, e.values["default"]) for e in host.findings()] == [
         ("hccl-timeout-default", 120),
@@ -251,7 +251,7 @@ def test_a_container_is_known_by_several_signs(tmp_path: Path) -> None:
     assert host.machine().in_container
 
 
-def test_words_for_what_needs_no_command(
+def test_commands_give_the_same_as_options(
     host: SimulatedHost, capsys: pytest.CaptureFixture[str]
 ) -> None:
     host.environment["ASCEND_LAUNCH_BLOCKING"] = "1"

@@ -27,7 +27,7 @@ def test_a_fix_is_shown_and_changes_nothing_without_consent(
     assert (host.root / RESERVED[1:]).read_text(encoding="utf-8") == "8080"
 
 
-def test_a_fix_keeps_what_was_reserved(
+def test_a_fix_keeps_reserved_ports(
     host: SimulatedHost, capsys: pytest.CaptureFixture[str]
 ) -> None:
     host.files[RESERVED] = "8080,60010\n"
@@ -65,7 +65,7 @@ def test_only_processes_with_a_card_open_are_stopped(
         other.kill()
 
 
-def test_a_process_that_does_not_end_is_killed() -> None:
+def test_a_process_ignoring_sigterm_is_killed() -> None:
     program = "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True)"
     argv = [sys.executable, "-c", f"{program}; time.sleep(60)"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:

@@ -20,7 +20,7 @@ def program(folder: Path, text: str) -> str:
     return str(path)
 
 
-def test_a_program_that_hangs_is_stopped(tmp_path: Path) -> None:
+def test_a_hanging_program_is_stopped(tmp_path: Path) -> None:
     before = time.monotonic()
     output = run_program((program(tmp_path, "echo begun; sleep 60"),), 2.0)
     assert (output.state, output.text) == ("hung", "begun\n")
@@ -37,7 +37,7 @@ def test_a_flood_is_cut(tmp_path: Path) -> None:
     assert len(output.text) < 2 << 20
 
 
-def test_what_a_program_says_is_kept(tmp_path: Path) -> None:
+def test_the_output_of_a_program_is_kept(tmp_path: Path) -> None:
     assert run_program((program(tmp_path, "echo a; echo b >&2"),), 5) == ("ok", "a\nb\n")
     assert run_program((program(tmp_path, "echo no; exit 255"),), 5) == ("failed", "no\n")
     assert run_program((program(tmp_path, "printf '\\377\\0'"),), 5).text == "\ufffd\0"
@@ -79,7 +79,7 @@ def test_files_without_permission_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "etc/hccn.conf"
     path.parent.mkdir()
     path.write_text("address_0=10.0.0.1", encoding="utf-8")

@@ -24,7 +24,7 @@ def test_the_page_has_every_finding_and_its_sources() -> None:
         assert any(all(source in line for source in sources) for line in lines), name
 
 
-def test_what_is_written_by_hand_stays(tmp_path: Path) -> None:
+def test_text_written_by_hand_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "doctor.md"
     path.write_text(f"# By hand\n\n{MARK}what was here\n", encoding="utf-8")
     main(path)

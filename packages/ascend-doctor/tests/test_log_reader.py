@@ -47,7 +47,7 @@ def test_a_log_without_failure(tmp_path: Path) -> None:
     assert document["logs"]["size"] == 100 * len(GOOD)
 
 
-def test_steps_that_are_numbered_like_codes_are_no_codes(tmp_path: Path) -> None:
+def test_steps_numbered_like_codes_are_not_codes(tmp_path: Path) -> None:
     lines = [f"step 507{n:03} of 507999: loss 1.207001, code 5 507018 tokens\n" for n in range(999)]
     assert judged(tmp_path / "a.log", "".join(lines))["findings"] == []
 
@@ -67,7 +67,7 @@ def test_after_a_failure_the_run_went_on(tmp_path: Path) -> None:
     ]
 
 
-def test_the_last_of_many_failures_says_whether_the_run_went_on(tmp_path: Path) -> None:
+def test_the_last_of_many_failures_decides_if_the_run_failed(tmp_path: Path) -> None:
     assert judged(tmp_path / "a.log", (OOM + GOOD) * 9)["logs"]["failed"] is False
     assert judged(tmp_path / "a.log", (OOM + GOOD) * 9 + OOM)["logs"]["failed"] is True
 
@@ -199,7 +199,7 @@ def test_a_number_at_another_place_in_a_line_of_the_same_length(tmp_path: Path) 
     assert (found["id"], found["line"]) == ("operator-crash", 51)
 
 
-def test_numbers_that_mean_something_are_read_in_every_line(tmp_path: Path) -> None:
+def test_error_codes_are_read_in_every_line(tmp_path: Path) -> None:
     lines = [f"[ERROR] a(7,x):2026-03-01-10:00:00.1 task {n} failed, ret is 0\n" for n in range(99)]
     late = "[ERROR] a(7,x):2026-03-01-10:00:00.1 task 5 failed, ret is 507015\n"
     found = root(judged(tmp_path / "a.log", "".join([*lines, late, *lines])))
@@ -225,7 +225,7 @@ def test_a_binary_log_and_a_line_without_an_end(tmp_path: Path) -> None:
     assert len(found["text"]) <= 300
 
 
-def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
+def test_a_path_without_a_log_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty-folder").mkdir()
     for path, reason in (
@@ -255,7 +255,7 @@ def test_the_versions_of_the_image_are_shown(
     assert main(["--log", log, "--target", str(target)]) == 8
 
 
-def test_what_people_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_report_of_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--log", case_log("own", "ranks-03", tmp_path)]) == 8
     said = capsys.readouterr().out
     assert said.startswith("error: The program ended with an exception")
@@ -323,7 +323,7 @@ NEAR_MISSES = {
 
 
 @pytest.mark.parametrize("what", NEAR_MISSES)
-def test_what_only_resembles_a_failure_is_none(what: str, tmp_path: Path) -> None:
+def test_a_near_miss_is_not_a_failure(what: str, tmp_path: Path) -> None:
     document = judged(tmp_path / "a.log", NEAR_MISSES[what])
     assert document["logs"]["failed"] is False
     assert [each for each in document["findings"] if each["severity"] != "note"] == []
@@ -344,7 +344,7 @@ def test_a_warning_goes_on_in_the_lines_below_it(tmp_path: Path) -> None:
     assert alone["id"] == "cuda-package"
 
 
-def test_a_code_that_nobody_knows_is_said_to_be_unknown(tmp_path: Path) -> None:
+def test_an_unknown_code_is_reported_as_unknown(tmp_path: Path) -> None:
     found = root(judged(tmp_path / "a.log", "RuntimeError: x, error code is 507999\n"))
     assert found["id"] == "code-unknown"
     assert "507999" in found["what"]

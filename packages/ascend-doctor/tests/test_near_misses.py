@@ -126,7 +126,7 @@ def test_the_cause_of_a_line(line: str, cause: str | None) -> None:
     [((SITE,), ["package-range"]), ((SITE, OWN), []), ((OWN, SITE), ["package-range"]), ((), [])],
     ids=["installed", "own program", "own program calls installed", "no frames"],
 )
-def test_a_call_that_does_not_fit(before: tuple[str, ...], causes: list[str]) -> None:
+def test_a_wrong_call_blames_the_caller(before: tuple[str, ...], causes: list[str]) -> None:
     assert [each.cause.id for each in causes_in(CALL, before)] == causes
 
 
@@ -234,7 +234,7 @@ WRAPPER = "  error: subprocess-exited-with-error"
         ),
     ],
 )
-def test_what_is_behind_it(lines: tuple[str, ...], cause: str, tmp_path: Path) -> None:
+def test_the_root_cause_of_lines(lines: tuple[str, ...], cause: str, tmp_path: Path) -> None:
     assert root(tmp_path, *lines) == cause
 
 
@@ -254,7 +254,7 @@ def test_every_cause_has_a_log_in_which_it_is_not_the_reason() -> None:
     assert named == {each.id for each in causes().values() if each.kind not in harmless}
 
 
-def test_a_code_that_says_little_is_no_line_of_its_own_beside_a_reason(tmp_path: Path) -> None:
+def test_a_vague_code_gets_no_line_of_its_own_beside_a_reason(tmp_path: Path) -> None:
     log = tmp_path / "run.log"
     log.write_text("EZ9999: Inner Error!\nRuntimeError: x, error code is 507015\n")
     outcome = judge_logs([str(log)])

@@ -57,7 +57,7 @@ def test_healthy_logs_raise_nothing(verdicts: list[Verdict]) -> None:
     assert tally(verdicts, "healthy", *GROUPS)["alarm"] == 0, misses(verdicts)
 
 
-def test_the_rank_that_failed_first_is_named(verdicts: list[Verdict]) -> None:
+def test_the_first_failed_rank_is_named(verdicts: list[Verdict]) -> None:
     mixed = [v for v in verdicts if v.case.name.startswith("ranks-")]
     assert len(mixed) == 20
     assert sum(v.rank_right is True for v in mixed) >= 18, misses(mixed)

@@ -113,7 +113,7 @@ def test_the_focus_can_be_seen_wherever_it_is(open_page: Open) -> None:
     assert {"INPUTradio", "INPUTsearch", "SELECTselect-one", "BUTTONbutton"} <= seen
 
 
-def test_every_count_is_what_choosing_it_gives(open_page: Open, site: Site) -> None:
+def test_every_count_matches_the_images_of_its_choice(open_page: Open, site: Site) -> None:
     page = open_page()
     page.locator("#more > summary").click()
     choices = page.locator('.facet input:not([value=""])')
@@ -138,9 +138,7 @@ def test_one_choice_a_row_gives_one_image_and_its_commands(open_page: Open, site
     expect(card.locator("pre:visible", has_text="docker run")).to_have_count(1)
 
 
-def test_a_choice_that_no_image_has_with_another_clears_the_other(
-    open_page: Open, site: Site
-) -> None:
+def test_a_choice_incompatible_with_another_clears_the_other(open_page: Open, site: Site) -> None:
     page = open_page()
     page.locator(value("torch", "2.3.1")).check()
     page.locator(value("python", "3.9")).check()
@@ -179,7 +177,7 @@ def test_a_choice_can_be_linked(open_page: Open) -> None:
 @pytest.mark.parametrize(
     "at", ["python=9.9&sort=colour&view=none", "%F0%28", "q=%3Cimg%20src=x%3E"]
 )
-def test_an_address_that_makes_no_sense_does_no_harm(open_page: Open, site: Site, at: str) -> None:
+def test_an_invalid_address_does_no_harm(open_page: Open, site: Site, at: str) -> None:
     page = open_page(at)
     if at.startswith("q="):
         assert shown(page) == []
@@ -249,7 +247,7 @@ def test_orders(open_page: Open, site: Site) -> None:
     assert shown(page) == best
 
 
-def test_the_commands_are_for_the_host_that_is_chosen(open_page: Open) -> None:
+def test_the_commands_are_for_the_chosen_host(open_page: Open) -> None:
     page = open_page(PUBLISHED)
     card = page.locator(f'[id="{PUBLISHED}"]')
     run = card.locator("pre:visible", has_text="docker run")

@@ -68,7 +68,7 @@ def test_every_button_copies_the_text_beside_it(open_page: Open, script: str) ->
     assert any("\n" in text for text in texts)
 
 
-def test_the_button_says_what_it_copies_and_that_it_has(open_page: Open) -> None:
+def test_the_button_names_its_command_and_confirms_the_copy(open_page: Open) -> None:
     page = open_page(PUBLISHED, permissions=LEAVE)
     stop_clock(page)
     button = page.get_by_role("button", name=f"Copy (Pull it: {PUBLISHED})", exact=True)
@@ -79,7 +79,7 @@ def test_the_button_says_what_it_copies_and_that_it_has(open_page: Open) -> None
     expect(button).to_have_count(1)
 
 
-def test_a_browser_that_forbids_it_leaves_the_text_selected(open_page: Open) -> None:
+def test_a_browser_refusing_to_copy_leaves_the_text_selected(open_page: Open) -> None:
     page = open_page(PUBLISHED, locale="zh-CN")
     page.add_init_script(f"{NO_CLIPBOARD}; document.execCommand = () => false")
     page.reload()

@@ -70,7 +70,7 @@ def test_a_language_is_switched_by_keyboard_and_remembered(open_page: Open, site
     reloaded_in_language(page, "en")
 
 
-def test_a_browser_that_keeps_nothing_still_shows_the_page(open_page: Open) -> None:
+def test_a_browser_without_storage_still_shows_the_page(open_page: Open) -> None:
     page = open_page()
     page.add_init_script(
         "Object.defineProperty(window, 'localStorage', { get() { throw new Error('no'); } })"

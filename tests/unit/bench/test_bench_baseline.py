@@ -55,7 +55,7 @@ def test_a_target_without_torch_has_no_baseline() -> None:
         baseline.files(target, lock_of(target))
 
 
-def test_a_context_holds_all_that_its_dockerfile_copies(tmp_path: Path) -> None:
+def test_a_context_has_every_file_copied_by_its_dockerfile(tmp_path: Path) -> None:
     artifacts = tmp_path / "artifacts"
     artifacts.mkdir()
     for file in MAIN.artifacts.values():

@@ -76,7 +76,7 @@ def test_a_figure_is_printed_with_its_limit_beside_it() -> None:
     )
 
 
-def test_the_page_says_what_bounds_each_figure_also_one_that_was_not_measured() -> None:
+def test_the_page_names_the_bound_of_each_figure_even_if_not_measured() -> None:
     text = draw.page(results(COLD))
     assert f"| cold build | 0.12 | {LIMITS['cold'].bounded_by} |" in text
     why = LIMITS["second-command"].bounded_by

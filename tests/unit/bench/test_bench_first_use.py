@@ -41,7 +41,9 @@ def script(folder: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def test_what_a_new_user_and_ci_wait_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_use_and_ci_times_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The commands take no time here: what is measured is the clock between their beginnings."""
     now = [0.0]
     spent = {"build.py --target": 200, " build.py run ": 10, ".ci/run": 600}

@@ -93,7 +93,7 @@ def test_a_library_moves_in_the_lock_and_nothing_else_does() -> None:
     assert (after[0], after[2]) == (before[0], before[2])
 
 
-def test_a_library_that_is_not_locked_cannot_move() -> None:
+def test_an_unlocked_library_cannot_move() -> None:
     with pytest.raises(MatrixError, match="0 times"):
         moved(LOCK, NewVersion(name="numpy", version="1", file=OLDER))
     with pytest.raises(UsageError, match="numpy is not in the lock"):

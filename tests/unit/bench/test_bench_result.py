@@ -39,7 +39,7 @@ def figure(
         (None, "ratio", None),
     ],
 )
-def test_a_limit_is_on_the_ratio_on_the_value_or_on_that_of_a_usual_machine(
+def test_a_limit_applies_to_the_ratio_the_value_or_the_scaled_value(
     at_most: float | None, limit_on: LimitOn, passed: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit = Limit(bounded_by="the network", at_most=at_most, on=limit_on)
@@ -71,7 +71,7 @@ def test_results_survive_the_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema": 0}'])
-def test_what_is_no_results_file_is_named(tmp_path: Path, text: str) -> None:
+def test_an_invalid_results_file_is_reported(tmp_path: Path, text: str) -> None:
     path = tmp_path / "machine.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(FileError, match=r"machine\.json is not a results file"):

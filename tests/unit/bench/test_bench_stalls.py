@@ -54,11 +54,13 @@ LONG = round(SECONDS) + 5
         ([DOWNLOADS, *[SLEEPS] * LONG], False),
     ],
 )
-def test_what_counts_as_a_stall(steps: list[tuple[int, float, bool]], stalled: bool) -> None:
+def test_only_slow_downloads_are_stalls(
+    steps: list[tuple[int, float, bool]], stalled: bool
+) -> None:
     assert bool(followed(*steps)) is stalled
 
 
-def test_the_longest_stall_is_told() -> None:
+def test_the_longest_stall_is_reported() -> None:
     steps = [DOWNLOADS, *[WAITS] * 12, DOWNLOADS, *[WAITS] * 30, DOWNLOADS]
     assert followed(*steps) == 30
 
@@ -120,7 +122,7 @@ def builds(*stalled: float) -> Callable[[], Timed]:
         ((12, 30, 15, 0), 3, 2, 1),
     ],
 )
-def test_a_sample_is_taken_again_and_that_is_counted(
+def test_a_stalled_sample_is_repeated_and_counted(
     building: Session, stalled: Sequence[float], kept: float, repeated: int, left: int
 ) -> None:
     assert REPEATS == 2

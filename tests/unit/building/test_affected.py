@@ -59,14 +59,14 @@ def said(before: Commit, after: Commit, *, simulate: bool = False) -> dict[str, 
     return affected(before, after, targets, simulate=simulate, stand_in=lambda each: each.id)
 
 
-def test_what_has_not_changed_concerns_nobody() -> None:
+def test_unrelated_changes_affect_no_target() -> None:
     assert said(COMMIT, COMMIT) == said(COMMIT, COMMIT, simulate=True) == {}
     assert said(COMMIT, changed("README.md", "2")) == {}
     assert said(COMMIT, changed("README.md", None)) == {}
     assert said(COMMIT, changed("images/bare/compose.yaml", "other")) == {}
 
 
-def test_the_reason_says_what_has_changed() -> None:
+def test_the_reason_names_the_change() -> None:
     assert said(COMMIT, changed("images/full/Dockerfile", "FROM y")) == {
         "full": "changed: Dockerfile"
     }
@@ -100,7 +100,7 @@ SAME = {
 
 
 @pytest.mark.parametrize("path", SAME)
-def test_what_changes_no_image_and_no_check_concerns_nobody(path: str) -> None:
+def test_changes_without_effect_on_images_affect_no_target(path: str) -> None:
     assert said(COMMIT, changed(path, SAME[path]), simulate=True) == {}
 
 
@@ -116,12 +116,12 @@ OTHER = {
 
 @pytest.mark.parametrize("path", OTHER)
 @pytest.mark.parametrize("gone", [False, True])
-def test_code_that_builds_images_concerns_one_target_of_each_kind(path: str, gone: bool) -> None:
+def test_build_code_affects_one_target_of_each_kind(path: str, gone: bool) -> None:
     found = said(COMMIT, changed(path, None if gone else OTHER[path]))
     assert found == {"full": f"changed: {path}, {KIND}", "bare": f"changed: {path}, {KIND}"}
 
 
-def test_a_target_that_is_affected_anyway_stands_for_its_kind() -> None:
+def test_an_already_affected_target_stands_for_its_kind() -> None:
     targets = [*parse_matrix(MATRIX, "matrix.yaml").targets.values()]
     again = replace(targets[0], id="again")
     after = changed(BAKE, OTHER[BAKE])
@@ -143,7 +143,7 @@ def test_sources_of_simulated_packages_count_where_those_are_used() -> None:
     assert f"changed: {BAKE} and 1 more file, {KIND}" in said(COMMIT, both, simulate=True).values()
 
 
-def test_a_check_concerns_the_targets_that_it_is_for() -> None:
+def test_a_check_affects_its_own_targets_only() -> None:
     everybody = {"full", "bare"}
     assert said(COMMIT, changed("tests/image/os/test_os.py", "x = 2")).keys() == everybody
     assert said(COMMIT, changed("tests/image/probes/train.py", "x = 2")).keys() == everybody
@@ -168,7 +168,7 @@ def test_another_schema_of_keys_concerns_all() -> None:
         ("\udcff", "the earlier matrix is invalid: matrix.yaml:1:1: this is not UTF-8 text."),
     ],
 )
-def test_an_earlier_matrix_that_cannot_be_read_means_all(text: str | None, why: str) -> None:
+def test_an_unreadable_earlier_matrix_affects_every_target(text: str | None, why: str) -> None:
     found = said(changed("matrix.yaml", text), COMMIT)
     assert found.keys() == {"full", "bare"}
     assert all(each.startswith(why) for each in found.values())

@@ -156,7 +156,7 @@ def test_an_invalid_manifest_is_refused(tmp_path: Path, manifest: object) -> Non
     assert [*(tmp_path / "out").iterdir()] == []
 
 
-def test_files_that_cannot_be_read_or_written(tree: Path, tmp_path: Path) -> None:
+def test_unreadable_or_unwritable_bundles_are_errors(tree: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for place in (tmp_path / "file" / "x.bundle", tree, tmp_path / "none" / "x.bundle"):
         with pytest.raises(FileError, match="cannot write"):
@@ -234,7 +234,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "bundle"
 
 
-def test_a_base_of_the_bundle_is_the_base_that_its_maker_used(folder: Path) -> None:
+def test_a_bundled_base_is_the_base_of_its_maker(folder: Path) -> None:
     assert bundled_base(folder, BASE, "arm64") == PINNED
     layout = folder / "bases" / f"{BASE.name}-arm64"
     contexts = layout_contexts(folder, [(BASE, "arm64")])
@@ -246,7 +246,7 @@ def test_a_base_of_the_bundle_is_the_base_that_its_maker_used(folder: Path) -> N
 @pytest.mark.parametrize(
     "index", ["", "[]", '{"manifests": []}', '{"manifests": [{"digest": "x"}]}', "[" * 9999]
 )
-def test_a_layout_that_is_no_image(folder: Path, index: str) -> None:
+def test_an_invalid_oci_layout_is_refused(folder: Path, index: str) -> None:
     (folder / "bases" / f"{BASE.name}-arm64" / "index.json").write_text(index)
     with pytest.raises(ArtifactError, match="is not an image"):
         layout_contexts(folder, [(BASE, "arm64")])
@@ -292,7 +292,7 @@ def test_simulated_packages_with_a_link_out_of_their_folder_are_refused(tmp_path
     assert not place.exists()
 
 
-def test_a_step_that_needs_a_network_names_the_engine_of_the_cache(
+def test_a_failed_build_from_a_bundle_names_the_engine_of_its_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[BuildOptions] = []
@@ -358,7 +358,7 @@ def exported(_: Project, selection: Selection, options: BuildOptions, plan: Plan
         (blobs / BLOB).write_bytes(b"layer" * 10_000)
 
 
-def test_a_bundle_has_the_cache_of_targets_that_are_up_to_date(
+def test_a_bundle_has_the_cache_of_up_to_date_targets(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bundle, "build_all", exported)
@@ -377,7 +377,7 @@ def test_a_bundle_has_the_cache_of_targets_that_are_up_to_date(
     assert not (project.state / "bundles" / "making").exists()
 
 
-def test_packages_that_pip_cannot_download(
+def test_a_failed_pip_download_makes_no_bundle(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bundle, "run", lambda *_, **__: (1, "https://me:secret@index.test: 404"))

@@ -194,7 +194,7 @@ def test_no_shard_has_much_more_than_its_share(items: list[TargetCost], count: i
     assert max(cost(items, shard) for shard in shards) <= 1.25 * even + 2 * largest
 
 
-def test_a_family_stays_together_where_that_is_fair() -> None:
+def test_a_family_stays_together_in_equal_shards() -> None:
     items = [
         TargetCost(id=f"{family}{number}", costs={family: 100.0}, family=(family,))
         for number in range(3)

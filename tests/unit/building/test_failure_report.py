@@ -62,7 +62,7 @@ def test_a_failed_build_is_reported_without_secrets(world: World, tmp_path: Path
     assert f"\n{package} {hashlib.sha256(FILE.encode()).hexdigest()}\n" in text
 
 
-def test_an_engine_that_does_not_answer_is_said(
+def test_an_unreachable_engine_is_reported(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(failure_report, "run", lambda *_, **__: (1, "cannot connect"))
@@ -71,9 +71,7 @@ def test_an_engine_that_does_not_answer_is_said(
     assert "docker version: exit code 1" in text
 
 
-def test_nothing_is_written_where_nothing_fails_or_nobody_asked(
-    world: World, tmp_path: Path
-) -> None:
+def test_no_report_is_written_without_a_failure_or_the_option(world: World, tmp_path: Path) -> None:
     path = tmp_path / "report.txt"
     with reported(world.checkout.project, [], BuildOptions(report=path)):
         pass
@@ -90,7 +88,7 @@ def test_no_folder_for_it_is_said_before_anything_is_built(world: World, tmp_pat
         failed(world, options)
 
 
-def test_a_file_that_cannot_be_written_does_not_hide_why_the_build_failed(
+def test_an_unwritable_report_does_not_hide_the_failure_of_the_build(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "folder").mkdir()

@@ -150,7 +150,7 @@ def test_a_damaged_repository_is_an_error_and_not_an_empty_answer(
     assert not isinstance(caught.value, NoRepositoryError)
 
 
-def test_a_base_that_is_not_here_whole_means_all(
+def test_an_incomplete_base_commit_selects_all_targets(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     blob = git(repository, "rev-parse", "HEAD:./matrix.yaml")

@@ -86,7 +86,7 @@ def keys(world: World) -> dict[str, str]:
     return {step.id: step.key for step in world.plan().steps}
 
 
-def test_update_records_what_apt_resolves(apt: Apt, capsys: pytest.CaptureFixture[str]) -> None:
+def test_update_records_resolved_apt_packages(apt: Apt, capsys: pytest.CaptureFixture[str]) -> None:
     assert apt.update("full") == 1
     assert f"[os]\ncurl=7.74.0-1 arm64 sha256:{'a' * 64}\n" in apt.lock("full").read_text()
     assert not apt.lock("bare").exists()
@@ -101,7 +101,7 @@ def test_update_records_what_apt_resolves(apt: Apt, capsys: pytest.CaptureFixtur
     assert "curl=7.74.0-1 " in apt.lock("full").read_text()
 
 
-def test_targets_that_ask_for_the_same_are_resolved_once(apt: Apt) -> None:
+def test_targets_with_equal_packages_are_resolved_once(apt: Apt) -> None:
     matrix = apt.world.checkout.project.matrix_file
     text = matrix.read_text(encoding="utf-8")
     twin = text[text.index("  full:\n") : text.index("  bare:\n")].replace("full:", "twin:")
@@ -114,7 +114,7 @@ def test_targets_that_ask_for_the_same_are_resolved_once(apt: Apt) -> None:
     assert apt.lock("twin").read_bytes() == apt.lock("full").read_bytes()
 
 
-def test_a_target_that_fails_does_not_keep_the_others_from_it(apt: Apt) -> None:
+def test_a_failed_target_does_not_stop_the_others(apt: Apt) -> None:
     apt.broken = "full"
     with pytest.raises(BuildError, match="full: the build failed"):
         apt.update()

@@ -33,7 +33,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return make_world(tmp_path, monkeypatch)
 
 
-def test_what_is_new_is_built_checked_and_named(world: World) -> None:
+def test_new_targets_are_built_checked_and_tagged(world: World) -> None:
     world.run()
     assert world.baked == [BOTH]
     assert world.checked == BOTH
@@ -66,7 +66,9 @@ def test_the_cache_loses_installers_once_all_is_built(world: World) -> None:
     assert world.forgotten == ["default"]
 
 
-def test_what_is_up_to_date_is_left_alone(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_up_to_date_target_is_not_built(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     world.run()
     world.forget()
     capsys.readouterr()
@@ -78,7 +80,7 @@ def test_what_is_up_to_date_is_left_alone(world: World, capsys: pytest.CaptureFi
     assert world.baked == [["full"]]
 
 
-def test_one_file_that_changed_builds_one_target(world: World) -> None:
+def test_one_changed_file_builds_one_target(world: World) -> None:
     world.run()
     world.forget()
     name = world.checkout.matrix.targets["full"].artifacts["toolkit"].name
@@ -93,7 +95,7 @@ def remove_toolkit(world: World, name: str) -> str:
     return file
 
 
-def test_a_target_that_was_not_named_is_skipped_without_its_files(
+def test_an_unnamed_target_is_skipped_without_its_files(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = remove_toolkit(world, "bare")
@@ -103,7 +105,7 @@ def test_a_target_that_was_not_named_is_skipped_without_its_files(
     assert "bare" in line and file in line
 
 
-def test_what_was_named_is_an_error_without_its_files(world: World) -> None:
+def test_a_named_target_without_its_files_is_an_error(world: World) -> None:
     file = remove_toolkit(world, "bare")
     with pytest.raises(ArtifactError) as caught:
         world.run(named=["bare"])
@@ -131,7 +133,7 @@ def test_a_damaged_file_is_an_error_however_the_target_was_chosen(world: World) 
     assert world.baked == [["full"]]
 
 
-def test_one_that_cannot_be_built_leaves_the_others(world: World) -> None:
+def test_a_failed_target_does_not_stop_the_others(world: World) -> None:
     world.broken = {"full"}
     with pytest.raises(BuildError, match=r"\[full\] full: no"):
         world.run()
@@ -155,7 +157,7 @@ def test_an_image_is_checked_and_named_while_others_are_built(world: World) -> N
     assert world.checked == BOTH
 
 
-def test_a_cache_that_cannot_be_kept_fails_a_target_and_leaves_its_image(world: World) -> None:
+def test_a_failed_cache_export_fails_a_target_and_keeps_its_image(world: World) -> None:
     world.uncached = {"full"}
     with pytest.raises(BuildError, match=r"\[full\] full: no"):
         world.run()
@@ -235,7 +237,7 @@ def test_an_empty_shard_is_no_error(world: World, capsys: pytest.CaptureFixture[
     assert " has no targets" in capsys.readouterr().err
 
 
-def test_a_component_that_nothing_has(world: World) -> None:
+def test_an_unknown_component_is_refused(world: World) -> None:
     with pytest.raises(UsageError, match="Did you mean 'torch'"):
         make_plan(
             world.checkout.project,

@@ -134,7 +134,7 @@ def push_problems(world: World) -> str:
     return str(caught.value)
 
 
-def test_a_push_knows_the_image_that_cann_is_from(vendor: Vendor) -> None:
+def test_a_push_reports_a_changed_image_of_cann(vendor: Vendor) -> None:
     vendor.run("image")
     said = push_problems(vendor.world)
     assert "differs from the committed files: the checkout has no git commit" in said

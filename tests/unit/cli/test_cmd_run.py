@@ -44,7 +44,7 @@ def test_more_cards_than_there_are(run: Run) -> None:
     )
 
 
-def test_a_runtime_that_the_engine_does_not_have(
+def test_a_runtime_unknown_to_the_engine_is_refused(
     run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer = ("aarch64", frozenset({"runc"}))
@@ -114,7 +114,7 @@ def test_a_text_makes_no_simulated_driver(run: Run, made: list[str], words: list
     assert made == []
 
 
-def test_no_simulated_driver_is_made_for_a_host_that_cannot_run_it(
+def test_no_simulated_driver_is_made_for_a_refused_run(
     run: Run, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = Findings(problems=(Problem(what="there is no image."),), notes=())

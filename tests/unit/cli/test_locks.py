@@ -59,7 +59,7 @@ def test_a_killed_process_has_no_lock(tmp_path: Path, how: signal.Signals) -> No
         assert not busy
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+def test_an_invalid_lock_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(FileError, match=r"one\.lock"),

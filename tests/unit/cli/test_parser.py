@@ -134,7 +134,7 @@ def test_help_of_all_is_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
         ("smoke", "'smoke' was removed. Use 'build.py doctor smoke'."),
     ],
 )
-def test_words_that_are_no_command(word: str, said: str) -> None:
+def test_unknown_commands_are_refused(word: str, said: str) -> None:
     assert refused(word) == refused("help", word) == [said]
 
 
@@ -177,7 +177,7 @@ def test_every_file_of_a_command_is_in_the_table() -> None:
         (("fetch", "--prune", "-1"), "argument --prune: invalid number '-1'"),
     ],
 )
-def test_words_that_are_not_known(words: tuple[str, ...], said: str) -> None:
+def test_invalid_arguments_are_refused(words: tuple[str, ...], said: str) -> None:
     [message] = refused(*words)
     assert message.startswith(said)
 
@@ -221,7 +221,7 @@ def test_words_of_run(words: list[str], targets: tuple[str, ...], rest: tuple[st
     assert (options.targets, options.words, options.mounts) == (targets, rest, ("/a:/b",))
 
 
-def test_what_is_not_typed_has_its_default() -> None:
+def test_omitted_options_have_their_defaults() -> None:
     _, given = parse(["build", "--all"])
     assert {*given} == {"all"}
     options = read(BuildCommandOptions, given, CHECKOUT)
@@ -340,7 +340,7 @@ def problems(given: dict[str, Any], *one_of: str) -> list[str]:
     return [str(problem) for problem in check(declared(Made), given, one_of)]
 
 
-def test_what_was_given_and_the_defaults_of_the_rest() -> None:
+def test_given_values_are_read_and_others_have_defaults() -> None:
     found = read(
         Made, {"name": "x", "tags": ["a", "b"], "soft": False, "foreign": 1}, Path("/root")
     )
@@ -348,7 +348,7 @@ def test_what_was_given_and_the_defaults_of_the_rest() -> None:
     assert read(Made, {"name": "x", "place": Path("/there")}, Path("/root")).place == Path("/there")
 
 
-def test_a_field_says_what_it_takes() -> None:
+def test_a_field_declares_its_option() -> None:
     found = {each.name: each for each in declared(Made)}
     assert "inner" not in found
     assert [each.name for each in found.values() if each.required] == ["name"]
@@ -358,12 +358,12 @@ def test_a_field_says_what_it_takes() -> None:
     assert found["place"].flags == ("--place",)
 
 
-def test_what_goes_together() -> None:
+def test_compatible_options_pass() -> None:
     assert problems({"name": "x", "place": Path("/x"), "tags": ["a"]}) == []
     assert problems({"loud": True, "deep": "x"}) == []
 
 
-def test_what_does_not_go_together_is_said_at_once() -> None:
+def test_all_conflicting_options_are_reported_at_once() -> None:
     assert problems({"deep": "x"}) == ["--deep needs --loud."]
     assert problems({"loud": True, "soft": False, "name": "x"}) == [
         "--loud and --hard cannot be combined. Leave one of them out.",
@@ -374,7 +374,7 @@ def test_what_does_not_go_together_is_said_at_once() -> None:
 # ---- the reference
 
 
-def test_the_page_has_what_the_commands_declare() -> None:
+def test_the_reference_page_matches_the_commands() -> None:
     page = (CHECKOUT / "docs" / "reference.md").read_text(encoding="utf-8")
     assert inserted(page, reference(), "docs/reference.md", MARKERS) == page, (
         "Run: python build.py sync"

@@ -86,7 +86,7 @@ def test_two_names_of_one_version(one: str, other: str) -> None:
         "٨.0.0",
     ],
 )
-def test_what_is_no_version(text: str) -> None:
+def test_an_invalid_version_fails(text: str) -> None:
     with pytest.raises(
         ValueError, match=r"is not a CANN version\. Write it as in 8\.0\.RC2"
     ) as caught:
@@ -107,7 +107,7 @@ def test_an_interim_build_is_below_the_rest_of_its_train_and_above_the_train_bef
     assert interim not in CannRange.parse(f">={major}.{minor}.RC1")
 
 
-def test_what_kind_it_is() -> None:
+def test_the_kind_of_a_version() -> None:
     assert parse("8.0.RC2").train == (8, 0)
     assert not parse("8.0.RC2").is_preview
     assert parse("8.0.RC2.alpha001").is_preview
@@ -133,6 +133,6 @@ def test_bounds(bounds: str, inside: list[str], outside: list[str]) -> None:
 
 
 @pytest.mark.parametrize("bounds", ["", "8.0.0", "~=8.0.0", ">=8.0.0,", ">=8.0"])
-def test_what_are_no_bounds(bounds: str) -> None:
+def test_invalid_bounds_are_refused(bounds: str) -> None:
     with pytest.raises(ValueError, match=r"is not a (bound|CANN version)\."):
         CannRange.parse(bounds)

@@ -75,7 +75,7 @@ def test_when_there_is_colour(
     assert stream.getvalue() == f"{start}build.py:{end} x is wrong.\n"
 
 
-def test_what_has_which_colour(stderr: Use) -> None:
+def test_each_message_has_its_colour(stderr: Use) -> None:
     stream = stderr(Terminal())
     console.say("plain")
     console.say("be careful", "warning")
@@ -91,7 +91,7 @@ def test_what_has_which_colour(stderr: Use) -> None:
     assert f"\n{RED}t: 1 failed{END}\n  more\n" in text
 
 
-def test_what_others_say_controls_nothing(stderr: Use) -> None:
+def test_control_characters_are_escaped(stderr: Use) -> None:
     said = stderr(Terminal())
     for tell in (console.say, console.error, lambda text: console.show_result(text, failed=True)):
         tell("a\n::error::b\x1b[2J\x9b\u202e\n")

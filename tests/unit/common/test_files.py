@@ -68,7 +68,7 @@ def test_a_program_can_be_run_whatever_the_mask(tmp_path: Path, text: str, mode:
     assert (tmp_path / "file").stat().st_mode & 0o777 == mode
 
 
-def test_what_is_removed_takes_its_empty_folders_along(tmp_path: Path) -> None:
+def test_empty_folders_of_removed_files_are_removed(tmp_path: Path) -> None:
     gone = [tmp_path / "gone" / "file", tmp_path / "gone" / "wheels" / "file"]
     write_files(dict.fromkeys([*gone, tmp_path / "kept" / "file"], "text"))
     write_files({}, remove=gone)
@@ -137,7 +137,7 @@ def test_an_interruption_leaves_no_temporary_file(
     assert tree(tmp_path) == {"first": b"before"}
 
 
-def test_a_disk_that_fills_changes_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
     mount = 'mount -t tmpfs -o size=128k tmpfs "$1"'
     space = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
     probe = [*space, "sh", "-c", mount, "sh", str(tmp_path)]
@@ -236,7 +236,7 @@ def test_many_put_the_same_file_into_a_folder(
     assert all(tree(folder) == {"a": b"content"} for folder in together(tmp_path / "to", work))
 
 
-def test_a_link_that_is_there_stays(tmp_path: Path) -> None:
+def test_an_existing_link_stays(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("content", encoding="utf-8")
     link_or_copy(tmp_path / "a", tmp_path / "b")
     before = (tmp_path / "a").stat().st_ctime_ns
@@ -245,7 +245,7 @@ def test_a_link_that_is_there_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_killed_run_left_goes_with_the_next_file_and_other_files_stay(
+def test_old_leftovers_of_a_killed_run_are_removed_and_other_files_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cannery.common.files.LEFTOVER_AGE", 1)
@@ -262,7 +262,7 @@ def test_what_a_killed_run_left_goes_with_the_next_file_and_other_files_stay(
     assert {*tree(tmp_path)} == {young.name, foreign.name, "other"}
 
 
-def test_a_file_that_changed_meanwhile_is_kept(tmp_path: Path) -> None:
+def test_a_file_changed_meanwhile_is_kept(tmp_path: Path) -> None:
     path, other = tmp_path / "file", tmp_path / "other"
     path.write_text("of somebody else", encoding="utf-8")
     wrong: list[dict[Path, str | None]] = [
@@ -318,7 +318,7 @@ def test_other_content_of_the_same_size_and_date_is_read_again(
 
 
 @pytest.mark.parametrize("text", ["", "[", "[]", "{}", '{"/a": 1}', '{"/a": ["x"]}', "\xff"])
-def test_what_cannot_be_read_is_dropped(tmp_path: Path, read: list[str], text: str) -> None:
+def test_an_invalid_hash_cache_is_dropped(tmp_path: Path, read: list[str], text: str) -> None:
     file, kept = tmp_path / "large", tmp_path / "hashes.json"
     file.write_bytes(b"large")
     kept.write_bytes(text.encode("latin-1"))
@@ -342,7 +342,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PLACE = own_mark().rsplit(":", 2)[0]
 
 
-def test_a_process_that_has_ended_is_gone() -> None:
+def test_an_ended_process_is_gone() -> None:
     code = "from cannery.common.files import own_mark; print(own_mark())"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
@@ -351,7 +351,7 @@ def test_a_process_that_has_ended_is_gone() -> None:
 
 
 @pytest.mark.parametrize("mark", ["", "1", "::", "x:1", f"{PLACE}:x:1", "other:1:1"])
-def test_what_is_not_known_is_left_alone(mark: str) -> None:
+def test_an_unknown_process_is_not_gone(mark: str) -> None:
     assert not is_gone(mark)
 
 

@@ -22,12 +22,12 @@ def test_pauses_double_up_to_the_longest_and_end() -> None:
     assert pauses(retries, *[False] * 5) == [1.0, 2.0, 3.0, 3.0, None]
 
 
-def test_what_brings_something_begins_anew_but_not_for_ever() -> None:
+def test_progress_resets_the_retries_up_to_a_limit() -> None:
     retries = RetryPolicy(tries=2, all_tries=5, pause=1.0)
     assert pauses(retries, False, True, False, True, True) == [1.0, 1.0, 1.0, 1.0, None]
 
 
-def test_a_server_that_asks_to_wait_is_obeyed_for_five_minutes_at_most() -> None:
+def test_a_server_may_ask_for_a_wait_of_five_minutes_at_most() -> None:
     retries = RetryPolicy(pause=1.0, longest=3.0)
     assert pauses(retries, False, asked=LONGEST_WAIT) == [300.0]
     assert pauses(retries, False, asked=LONGEST_WAIT + 1) == [None]

@@ -19,7 +19,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize(("chip", "name"), [(c, n) for c, names in NAMES.items() for n in names])
-def test_a_name_is_that_of_one_chip(chip: str, name: str) -> None:
+def test_each_name_belongs_to_one_chip(chip: str, name: str) -> None:
     assert chip_named(name) == chip
 
 

@@ -50,7 +50,7 @@ def messages(text: str, read: Any = parse_yaml, kind: Any = File) -> list[str]:
 
 
 @pytest.mark.parametrize("text", ["3.10", "010", "1e3", "0x10", "2026-08-04", "1_000"])
-def test_a_scalar_is_the_text_that_was_written(text: str) -> None:
+def test_a_scalar_keeps_its_text_as_written(text: str) -> None:
     assert parse_yaml(File, f"text: {text}\n", "f.yaml").text == text
 
 
@@ -130,7 +130,7 @@ def test_a_mistake_in_an_alias_is_reported_once() -> None:
     assert len(messages("rows: [&it {kind: x}, *it]")) == 2
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="no such file"):
         read_yaml(File, tmp_path / "f.yaml")
     (tmp_path / "f.yaml").write_bytes("text: 中\n# é".encode() + b"\xff")

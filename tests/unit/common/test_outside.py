@@ -34,7 +34,7 @@ def test_odd_json(text: str) -> None:
         parse_json(text)
 
 
-def test_json_that_is_too_large_or_no_text() -> None:
+def test_large_or_non_utf8_json_is_refused() -> None:
     assert parse_json(b"[1.5, 2]") == [1.5, 2]
     with pytest.raises(ValueError, match="more than 3 bytes"):
         parse_json(b"[  ]", most=3)
@@ -56,7 +56,7 @@ def test_odd_toml(text: str) -> None:
         parse_toml(text)
 
 
-def test_what_is_printed_controls_nothing() -> None:
+def test_printed_text_has_no_control_sequences() -> None:
     odd = "a\n::error::b\r\n  ::set-env x::y ##[group]\x1b[2J\x9b\u202e\u2028\ud800\ttab\x00é"
     assert one_line(odd).isprintable()
     assert one_line(odd).endswith("\\ttab\\x00é")
@@ -70,7 +70,7 @@ def test_what_is_printed_controls_nothing() -> None:
     assert one_line("plain text, 中文") == "plain text, 中文"
 
 
-def test_json_that_is_printed_controls_nothing_and_says_the_same() -> None:
+def test_printed_json_has_no_control_characters_and_equal_content() -> None:
     document = {"a\x9b": ["\u202e", "\u2028\x7f\x1b", "\U000e0001", "中文\u3000é", 1.5, None]}
     text = json_text(document)
     assert json.loads(text) == document

@@ -43,7 +43,7 @@ def test_output_and_code() -> None:
     assert run([sys.executable, "-c", program]) == (3, "out\nerr\n")
 
 
-def test_a_program_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_program_calls_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_NOTICE_AFTER", 0.05)
     waited: list[int] = []
     program = "import time; print('a', flush=True); time.sleep(0.4); print('b')"
@@ -52,7 +52,7 @@ def test_a_program_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(waited) >= 2
 
 
-def test_lines_that_come_in_pieces() -> None:
+def test_lines_sent_in_pieces_are_joined() -> None:
     program = "import sys, time\nfor piece in (b'o', b'n\\xc3', b'\\xb6\\ntwo\\nth', b'ree'):\n"
     program += "    sys.stdout.buffer.write(piece); sys.stdout.flush(); time.sleep(0.05)"
     heard: list[str] = []
@@ -60,7 +60,7 @@ def test_lines_that_come_in_pieces() -> None:
     assert heard == ["onö\n", "two\n", "three"]
 
 
-def test_a_program_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_program_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     said = "^no-such-program is not installed. 'bash setup.sh' installs it.$"
     with pytest.raises(EngineError, match=said):
@@ -88,7 +88,7 @@ def wait_until_gone(pids: list[int]) -> list[int]:
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-def test_an_interrupt_stops_all_that_was_started(tmp_path: Path, *, streaming: bool) -> None:
+def test_an_interrupt_stops_every_started_process(tmp_path: Path, *, streaming: bool) -> None:
     note = tmp_path / "pids"
 
     def interrupt() -> None:
@@ -113,7 +113,7 @@ def test_an_interrupt_stops_all_that_was_started(tmp_path: Path, *, streaming: b
     assert wait_until_gone(pids) == []
 
 
-def test_a_listener_that_fails_stops_the_program(tmp_path: Path) -> None:
+def test_a_failed_listener_stops_the_program(tmp_path: Path) -> None:
     note = tmp_path / "pids"
 
     def fail(_line: str) -> None:
@@ -149,7 +149,7 @@ def test_a_program_gets_no_keyboard_and_may_print_any_bytes() -> None:
     assert run([sys.executable, "-c", program]) == (0, "\ufffd\n")
 
 
-def test_an_error_leaves_what_the_others_run() -> None:
+def test_an_error_leaves_programs_of_other_threads() -> None:
     ended: list[int] = []
 
     def work(number: int) -> None:
@@ -162,7 +162,7 @@ def test_an_error_leaves_what_the_others_run() -> None:
     assert ended == [3]
 
 
-def test_an_error_in_the_block_keeps_what_has_not_begun_from_it() -> None:
+def test_an_error_in_the_block_cancels_waiting_work() -> None:
     go_on = threading.Event()
     done: list[int] = []
 
@@ -204,7 +204,7 @@ def test_an_interrupt_stops_the_programs_of_all(tmp_path: Path) -> None:
     assert not Path("never").exists()
 
 
-def test_an_interrupt_that_another_thread_has_taken_is_noticed() -> None:
+def test_an_interrupt_taken_by_another_thread_is_noticed() -> None:
     begun = time.monotonic()
 
     def work(number: int) -> None:
@@ -244,7 +244,7 @@ LEAKS = dict.fromkeys(
         ("unknown", {}),
     ],
 )
-def test_a_program_gets_what_is_stated_for_it(program: str, more: dict[str, str]) -> None:
+def test_a_program_gets_its_declared_variables(program: str, more: dict[str, str]) -> None:
     found = allowed_env(program, {**EVERYWHERE, **DOCKERS, **INDEXES, **LEAKS})
     assert found == {**EVERYWHERE, **more}
 
@@ -269,7 +269,9 @@ def test_no_other_variable_reaches_a_program(monkeypatch: pytest.MonkeyPatch, wa
     assert ("GIVEN=1" in said) is (way == "run")
 
 
-def test_the_key_that_a_variable_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cosign_gets_the_variable_of_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = tmp_path / "cosign"
     program.write_text('#!/bin/sh\necho "-----BEGIN PUBLIC KEY $OWN_KEY $OTHER"\n')
     program.chmod(0o755)

@@ -92,7 +92,7 @@ def test_a_reference_with_a_version_has_a_registry() -> None:
         ("registry.test:5000/debian:12", "registry.test:5000/debian:12"),
     ],
 )
-def test_the_registry_that_docker_reads_into_a_name(reference: str, full: str) -> None:
+def test_a_reference_without_a_registry_is_of_docker_hub(reference: str, full: str) -> None:
     assert str(full_reference(reference)) == full
 
 
@@ -114,7 +114,7 @@ def test_a_registry_alone() -> None:
         ("user:secret@registry.example.com/ascend", "invalid image reference"),
     ],
 )
-def test_what_is_no_reference(text: str, said: str) -> None:
+def test_an_invalid_reference_fails(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         parse_reference(text)
 

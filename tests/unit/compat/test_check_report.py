@@ -36,7 +36,7 @@ def test_all_is_known() -> None:
     assert lines == ["2 targets checked: all of their components are known to work."]
 
 
-def test_what_sources_disagree_on_is_counted_by_component() -> None:
+def test_disagreements_of_sources_are_counted_by_component() -> None:
     one = [finding("protobuf", Verdict.DISPUTED), finding("driver", Verdict.DISPUTED)]
     found = [(GOOD, one), (NEW, one[:1]), (replace(GOOD, id="third"), one[:1])]
     lines = summary(found, TODAY)
@@ -45,7 +45,7 @@ def test_what_sources_disagree_on_is_counted_by_component() -> None:
     assert line.endswith(" what each says: python build.py explain TARGET")
 
 
-def test_what_ends_is_said_once_with_the_number_of_targets() -> None:
+def test_an_end_is_reported_once_with_the_number_of_targets() -> None:
     lines = judged(GOOD, NEW, replace(NEW, id="newer"))
     [ending] = [line for line in lines if "libascendcl.so" in line]
     assert ending == (
@@ -54,7 +54,7 @@ def test_what_ends_is_said_once_with_the_number_of_targets() -> None:
     )
 
 
-def test_what_is_no_longer_maintained_is_a_warning() -> None:
+def test_a_passed_end_of_maintenance_is_a_warning() -> None:
     base = "Maintenance of Debian bullseye: until 2026-08-31."
     lines = judged(GOOD, NEW)
     assert f"warning: 2 targets: {base} This day has passed." in lines
@@ -62,20 +62,20 @@ def test_what_is_no_longer_maintained_is_a_warning() -> None:
     assert lines[-1].startswith("warning: ")
 
 
-def test_what_ends_in_more_than_a_year_is_left_out() -> None:
+def test_an_end_in_more_than_a_year_is_left_out() -> None:
     base = "2 targets: Maintenance of Debian bullseye: until 2026-08-31."
     assert base in judged(GOOD, NEW, today="2025-08-31")
     assert base not in judged(GOOD, NEW, today="2025-08-30")
 
 
-def test_what_is_unverified_is_named_with_its_reason() -> None:
+def test_an_unverified_target_is_named_with_its_reason() -> None:
     target = replace(GOOD, unverified="our own build", torch_npu="2.3.1.post99")
     lines = judged(target, NEW)
     assert lines[0] == "good: unverified: our own build"
     assert "2 targets checked: 1 component is unverified, all others are known to work." in lines
 
 
-def test_a_reason_that_is_not_needed_any_more_is_told() -> None:
+def test_an_unneeded_reason_is_reported() -> None:
     lines = judged(replace(GOOD, unverified="it was new"))
     assert lines[:2] == [
         "good: unverified: it was new",
@@ -103,7 +103,7 @@ def test_both_sides_of_a_disagreement_and_their_notes_are_shown() -> None:
     assert any(line.startswith("      against  hicann/release-management") for line in lines)
 
 
-def test_a_source_that_is_nowhere_to_open_has_no_address() -> None:
+def test_an_unpublished_source_has_no_address() -> None:
     target = changed(cann=cann("8.0.T39", nearest_public="8.0.RC3"))
     [found] = [each for each in judge(target, COMPAT) if each.component == "torch_npu"]
     lines = explained(found, 100)

@@ -26,7 +26,7 @@ PLUGIN = VendorWheel(
         ("2.3.1", "2.1.0.post6", "Take a torch_npu 2.3.1, or torch 2.1.0."),
     ],
 )
-def test_a_pair_that_cannot_work(torch: str, torch_npu: str, fix: str) -> None:
+def test_an_impossible_pair_is_forbidden(torch: str, torch_npu: str, fix: str) -> None:
     said = findings(changed(torch=torch, torch_npu=torch_npu))["torch_npu"]
     assert (said.verdict, said.key, said.fix) == (Verdict.FORBIDDEN, "torch_npu", fix)
     assert f"cannot be imported with torch {torch}" in said.text
@@ -45,7 +45,7 @@ def test_a_pair_that_cannot_work(torch: str, torch_npu: str, fix: str) -> None:
         ("2.1.0.rc1", "Write 2.1.0rc1, as the wheel's own metadata does."),
     ],
 )
-def test_what_is_not_a_full_version(key: str, text: str, fix: str) -> None:
+def test_only_full_versions_are_accepted(key: str, text: str, fix: str) -> None:
     changes: dict[str, Any] = {key: text}
     found = [each for each in problems(changed(**changes)) if "full version" in each]
     assert found == [f"{key}: {text!r} is not a full version. {fix}"]
@@ -97,7 +97,7 @@ def test_deepspeed_is_judged_with_torch_and_python(
     assert found.verdict is (Verdict.UNKNOWN if unknown else Verdict.FORBIDDEN)
 
 
-def test_what_a_deepspeed_is_known_with_is_said() -> None:
+def test_known_versions_for_deepspeed_are_named() -> None:
     target = changed(deepspeed="0.6.0", deepspeed_plugin=replace(PLUGIN, version="0.6.0"))
     [problem] = [each for each in problems(target) if each.startswith("deepspeed: ")]
     assert "It is known with torch <2,>=1.5 and Python 3.7-3.9" in problem
@@ -114,7 +114,7 @@ def test_apex_is_judged_with_torch_and_python() -> None:
 
 
 @pytest.mark.parametrize("component", ["apex", "deepspeed"])
-def test_what_needs_torch_is_refused_without_it(component: str) -> None:
+def test_apex_and_deepspeed_are_refused_without_torch(component: str) -> None:
     other: dict[str, Any] = {"apex": {"deepspeed": ""}, "deepspeed": {"apex": None}}
     bare: Target = changed(torch="", torch_npu="", with_nnal=False, **other[component])
     [problem] = problems(bare)
@@ -150,13 +150,13 @@ def test_triton_is_refused_without_triton_ascend() -> None:
     assert "it is for CUDA and hides triton-ascend's module" in said
 
 
-def test_triton_is_refused_beside_a_triton_ascend_that_it_would_overwrite() -> None:
+def test_triton_is_refused_if_its_files_overwrite_triton_ascend() -> None:
     extras = {"triton_ascend": "3.2.2"}
     [said] = problems(changed(**today(extras=extras, requirements=("triton==3.5.0",))))
     assert "its files overwrite those of triton-ascend" in said
 
 
-def test_triton_ascend_321_takes_the_triton_that_it_depends_on() -> None:
+def test_triton_ascend_321_accepts_only_its_required_triton() -> None:
     pair = {"torch_npu": "2.10.0", "cann": cann("9.0.0"), "extras": {"triton_ascend": "3.2.1"}}
     assert problems(changed(**today(**pair, requirements=("triton==3.5.0",)))) == []
     [said] = problems(changed(**today(**pair, requirements=("triton==3.6.0",))))

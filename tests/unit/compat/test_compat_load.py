@@ -150,7 +150,7 @@ def test_one_problem(old: str, new: str, said: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "- a", "\x00", "schema: 1", "schema: [", "{}"])
-def test_what_is_no_compat(text: str) -> None:
+def test_invalid_compat_yaml_fails(text: str) -> None:
     with pytest.raises(MatrixError, match=r"compat\.yaml"):
         load(text)
 

@@ -61,7 +61,7 @@ def test_the_nearest_comes_first(target: Target, first: str) -> None:
     assert str(nearest(target, COMPAT)[0]).startswith(first)
 
 
-def test_nobody_is_sent_to_a_preview_or_to_a_build_that_no_index_has() -> None:
+def test_previews_and_builds_without_an_index_are_not_suggested() -> None:
     for each in nearest(changed(torch_npu="2.3.1.post6"), COMPAT, limit=99):
         combination = each.combination
         assert not combination.cann.is_preview

@@ -40,7 +40,7 @@ def with_override(text: str) -> Target:
     return changed(application=application)
 
 
-def test_an_override_replaces_what_is_required() -> None:
+def test_an_override_replaces_a_requirement() -> None:
     for text in ("numpy==2.0.2", "numpy==2.0.2; python_version < '3.10'"):
         [said] = problems(with_override(text))
         assert said.startswith("application: ")
@@ -56,14 +56,14 @@ def test_the_abi_must_be_the_one_of_torch(monkeypatch: pytest.MonkeyPatch) -> No
     assert problem.startswith("cann: NNAL would be taken with cxx_abi 1, and torch 2.3.1 is built")
 
 
-def test_what_is_unknown_passes_with_a_reason() -> None:
+def test_an_unknown_version_passes_with_a_reason() -> None:
     target = changed(torch_npu="2.3.1.post99", unverified="a build of our own")
     assert problems(target) == []
     assert findings(target)["torch_npu"].verdict is Verdict.UNKNOWN
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_no_reason_excuses_what_is_known_to_fail(name: str) -> None:
+def test_no_reason_excuses_a_known_failure(name: str) -> None:
     target = replace(BROKEN[name][0], unverified="because")
     forbidden = [each for each in judge(target, COMPAT) if each.verdict is Verdict.FORBIDDEN]
     assert len(problems(target)) == len(forbidden)
@@ -128,7 +128,7 @@ def test_an_interim_cann_is_judged_as_its_public_release() -> None:
         ),
     ],
 )
-def test_sources_that_disagree_are_both_shown(
+def test_both_disagreeing_sources_are_shown(
     target: Target, component: str, one: str, other: str
 ) -> None:
     found = findings(target)[component]
@@ -162,7 +162,7 @@ def test_a_pair_of_newer_releases_is_unknown_for_older_ones() -> None:
     assert findings(own)["torch_npu"].verdict is Verdict.UNKNOWN
 
 
-def test_what_a_maker_calls_compatible_is_allowed_and_said() -> None:
+def test_a_pair_documented_as_compatible_is_allowed_and_cited() -> None:
     own = changed(
         python=python("3.11.2"),
         torch="2.14.0",

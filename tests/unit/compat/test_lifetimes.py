@@ -45,7 +45,7 @@ def test_a_known_end_is_told_and_refuses_nothing() -> None:
     assert "torch_npu" not in maintenance(changed(torch="2.7.0", torch_npu="2.7.0"))
 
 
-def test_a_release_without_a_known_end_is_told() -> None:
+def test_a_release_without_a_known_end_is_reported() -> None:
     found = maintenance(changed(torch="2.9.0", torch_npu="2.9.0"))["torch_npu"]
     assert found.verdict is Verdict.ALLOWED
     assert found.text == (
@@ -68,7 +68,7 @@ def test_bases_and_interpreters_have_an_end() -> None:
     assert "base" not in maintenance(changed(base=unknown))
 
 
-def test_a_document_that_was_read_45_days_ago_is_a_warning_and_its_newest_state_counts() -> None:
+def test_a_document_read_over_45_days_ago_is_a_warning_by_its_newest_state() -> None:
     old = COMPAT.sources["torch-npu"]
     states = [
         old.model_copy(update={"read": "2026-08-21"}),

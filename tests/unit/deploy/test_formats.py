@@ -33,7 +33,7 @@ def test_several_hosts_need_a_cluster(form: str) -> None:
     refused(form, "is for one host, not for 2. Use --format k8s or --format volcano", nodes=2)
 
 
-def test_everything_that_is_wrong_is_said_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     refused(
         "k8s",
         "a host has 1 to 16 cards of 910b, not 17. For more, add --nodes.",
@@ -61,9 +61,7 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
         ("volcano", 1, "/user/serverid/devindex/config"),
     ],
 )
-def test_a_path_that_the_container_has_is_not_mounted_again(
-    form: str, nodes: int, where: str
-) -> None:
+def test_a_mount_on_a_reserved_path_is_refused(form: str, nodes: int, where: str) -> None:
     said = f"{where} in the container is used by the driver or by shared memory."
     if form == "volcano":
         said = f"{where} in the container is used by the rank table."
@@ -158,7 +156,7 @@ def test_a_host_does_not_have_any_number_of_cards(cards: int) -> None:
     refused("k8s", "a host has 1 to 16 cards of 910b", cards=cards)
 
 
-def test_a_chip_that_nothing_is_known_of() -> None:
+def test_an_unknown_chip_is_refused() -> None:
     refused(
         "k8s",
         "chip 999 are unknown; cannery/deploy/workload.py has 910, 910b, a3, 310p, 950",
@@ -217,7 +215,7 @@ def test_shared_memory_is_as_large_in_a_pod(size: str, quantity: str) -> None:
     assert spec["volumes"][0]["emptyDir"] == {"medium": "Memory", "sizeLimit": quantity}
 
 
-def test_what_the_runtime_hands_over_is_not_asked_for_twice() -> None:
+def test_devices_from_the_runtime_are_not_requested_again() -> None:
     words = text("shell", runtime="ascend", cards=8)
     assert "--env ASCEND_VISIBLE_DEVICES=0-7" in words
     assert "--device" not in words
@@ -277,7 +275,7 @@ def test_a_host_without_cards(tmp_path: Path) -> None:
     assert npu_device(tmp_path) is None
 
 
-def test_a_host_with_cards_gives_what_it_has(tmp_path: Path) -> None:
+def test_a_host_with_cards_gives_its_devices(tmp_path: Path) -> None:
     for name in ("dev/davinci0", "dev/davinci1", "dev/davinci_manager", "dev/hisi_hdc"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
@@ -305,7 +303,7 @@ COMMANDS: list[list[str]] = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_shell_reads_what_is_printed_as_it_was_meant(command: list[str]) -> None:
+def test_a_shell_reads_the_printed_command_unchanged(command: list[str]) -> None:
     words = argv(simulated_device(Path("/a folder/it's $HOME")), *command)
     text = shell_text(words)
     done = subprocess.run(
@@ -343,14 +341,14 @@ def as_kubernetes_reads(word: str) -> str:
 
 
 @given(command=ANY_COMMANDS)
-def test_a_pod_gets_the_words_that_were_meant(command: list[str]) -> None:
+def test_a_pod_gets_its_command_unchanged(command: list[str]) -> None:
     for form in ("k8s", "volcano"):
         args = container(form, command=command)["args"]
         assert [as_kubernetes_reads(word) for word in args] == command
 
 
 @given(command=ANY_COMMANDS, folder=st.text(st.sampled_from("a $'\"\\,=\n"), max_size=8))
-def test_a_shell_gets_the_words_that_were_meant(command: list[str], folder: str) -> None:
+def test_a_shell_gets_its_command_unchanged(command: list[str], folder: str) -> None:
     more = text("shell", command=command, mounts={f"/{folder}": "/data"})
     argv = ["bash", "-c", f"printf '%s\\0' {more}"]
     read = subprocess.run(argv, capture_output=True, check=True).stdout.decode()

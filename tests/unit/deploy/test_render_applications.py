@@ -41,7 +41,7 @@ def test_the_layers_of_an_application(stacked: Checkout) -> None:
     assert re.fullmatch(r".*\bserve\b.* tqdm", layers["wheels-application"])
 
 
-def test_only_what_is_in_a_layer_is_built_for_it(tmp_path: Path) -> None:
+def test_only_sdists_of_a_layer_are_built_for_it(tmp_path: Path) -> None:
     text = edited("requirements: [tqdm]", "requirements: [fire, rouge-score]", TEXT)
     text = edited("sdists: [fire, rouge-score]", "sdists: [fire, rouge-score, nowhere]", text)
     text = rendered(stacked_checkout(tmp_path, text), "served")["Dockerfile"]
@@ -161,7 +161,7 @@ def test_a_stack_with_ports_has_a_compose_file(stacked: Checkout) -> None:
     assert text.endswith('"8000:8000"\n')
 
 
-def test_what_the_compose_file_says(stacked: Checkout) -> None:
+def test_the_settings_of_the_compose_file(stacked: Checkout) -> None:
     read = compose(stacked)
     assert [*read] == ["services"]
     assert [*read["services"]] == ["serve"]

@@ -73,7 +73,7 @@ def test_the_index_is_in_no_file(
     assert "CANNERY_INDEX_URL" not in os.environ
 
 
-def test_a_login_that_a_step_repeats_is_in_no_log(
+def test_a_login_repeated_by_a_step_is_in_no_log(
     docker: FakeBake, settings: BakeSettings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = "https://name:hunter2@index.test/simple"
@@ -87,9 +87,7 @@ def test_a_login_that_a_step_repeats_is_in_no_log(
         assert "hunter2" not in text
 
 
-def test_one_that_fails_does_not_keep_the_others_from_it(
-    docker: FakeBake, settings: BakeSettings
-) -> None:
+def test_a_failed_target_does_not_stop_the_others(docker: FakeBake, settings: BakeSettings) -> None:
     docker.then(failing("b"), 1)
     docker.then(failing("d"), 1)
     docker.then(a="i1", c="i3")
@@ -124,9 +122,7 @@ def test_a_lost_session_is_tried_once_more(docker: FakeBake, settings: BakeSetti
     assert (baked.images, {*baked.failures}) == ({"a": "i1", "b": "i2"}, {"c"})
 
 
-def test_a_session_that_is_lost_again_is_a_failure(
-    docker: FakeBake, settings: BakeSettings
-) -> None:
+def test_a_session_lost_twice_is_a_failure(docker: FakeBake, settings: BakeSettings) -> None:
     lost = failing("b", "no active sessions")
     docker.then(lost, 1)
     docker.then(a="i1")
@@ -167,7 +163,9 @@ def test_the_two_ways_in_which_engines_name_images(
     assert run(settings, "a")[0].images == {"a": "i1"}
 
 
-def test_an_image_that_the_engine_does_not_have(docker: FakeBake, settings: BakeSettings) -> None:
+def test_an_image_missing_from_the_engine_is_a_failure(
+    docker: FakeBake, settings: BakeSettings
+) -> None:
     docker.then(a="gone", b="i2")
     baked, _ = run(settings, "a", "b")
     assert baked.images == {"b": "i2"}
@@ -209,7 +207,7 @@ def test_an_image_is_told_of_once_the_engine_has_it(
 
 
 @pytest.mark.parametrize("cached", [False, True])
-def test_what_is_there_when_another_fails_is_not_built_again(
+def test_a_built_image_is_not_rebuilt_after_another_fails(
     docker: FakeBake, settings: BakeSettings, *, cached: bool
 ) -> None:
     """Unless its cache may not have been kept."""
@@ -357,7 +355,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize(("says", "what", "fix"), FAILURES.values(), ids=FAILURES)
-def test_a_build_that_fails(
+def test_a_failed_build_is_reported(
     stage_docker: FakeDocker, tmp_path: Path, says: str, what: str, fix: str
 ) -> None:
     stage_docker.plan(says=says, code=9)

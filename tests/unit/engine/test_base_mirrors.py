@@ -109,7 +109,7 @@ def test_mirrors_are_asked_in_their_order_and_then_the_registry(
     assert f"base debian-12: one.test does not give {FIRST} for linux/arm64: not found." in said
 
 
-def test_a_stand_in_that_is_here_is_for_a_machine_without_registries(
+def test_a_local_stand_in_is_used_only_without_registries(
     docker: Docker, capsys: pytest.CaptureFixture[str]
 ) -> None:
     docker.has(local=(STAND_IN,), remote=(PINNED,))
@@ -123,7 +123,7 @@ def test_a_stand_in_that_is_here_is_for_a_machine_without_registries(
 
 
 @pytest.mark.parametrize("answering", ["one.test", "two.test"])
-def test_a_registry_that_answers_rules_out_a_stand_in(docker: Docker, answering: str) -> None:
+def test_a_reachable_registry_rules_out_a_stand_in(docker: Docker, answering: str) -> None:
     docker.has(local=(STAND_IN,), answering=(answering,))
     with pytest.raises(EngineError) as caught:
         find(docker, BASE)
@@ -133,7 +133,7 @@ def test_a_registry_that_answers_rules_out_a_stand_in(docker: Docker, answering:
     assert "Check the reference in matrix.yaml" in first
 
 
-def test_a_builder_that_fails_is_no_registry_that_is_silent(docker: Docker) -> None:
+def test_a_failed_builder_is_not_an_unreachable_registry(docker: Docker) -> None:
     docker.has()
     text = "#!/bin/sh\necho 'ERROR: no builder found'\nexit 1\n"
     (docker.folder / "docker").write_text(text, encoding="utf-8")
@@ -183,7 +183,7 @@ def test_without_any_registry_a_program_makes_a_stand_in(
     assert "base debian-12: without security updates" in said
 
 
-def test_a_program_that_fails_is_an_error_with_its_output(docker: Docker, allowed: Base) -> None:
+def test_a_failed_program_is_an_error_with_its_output(docker: Docker, allowed: Base) -> None:
     docker.has(remote=("another.test/debian",))
     with pytest.raises(EngineError, match="the mirror does not answer") as caught:
         find(docker, allowed)

@@ -99,7 +99,7 @@ def test_nothing_is_wrong(root: Path, docker: Engine) -> None:
     assert docker.asked == []
 
 
-def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path, docker: Engine) -> None:
+def test_all_problems_are_reported_at_once(tmp_path: Path, docker: Engine) -> None:
     docker.machine, docker.images = "x86_64", {}
     found = said(local_images(tmp_path, replace(WORKLOAD, runtime="ascend"), BUILD))
     devices = ("/dev/davinci0", "/dev/davinci1", *MANAGEMENT_DEVICES)

@@ -93,7 +93,7 @@ def test_what_a_change_makes_anew(checkout: Checkout, component: str, names: lis
     assert ("bare" in change.rebuilt) == (component in bare.components or component == "cann")
 
 
-def test_a_component_that_nothing_has(checkout: Checkout) -> None:
+def test_an_unknown_component_is_refused(checkout: Checkout) -> None:
     with pytest.raises(UsageError, match=r"has a component 'torhc'\. Did you mean 'torch'\?"):
         components_named("torhc", [checkout.target()])
 

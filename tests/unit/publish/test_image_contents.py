@@ -197,7 +197,7 @@ def test_a_misspelt_record_is_near_to_one(checkout: Checkout, engine: Engine) ->
         read_contents(checkout.project, str(path).replace("0123", "0124"))
 
 
-def test_an_engine_that_does_not_answer(checkout: Checkout, engine: Engine) -> None:
+def test_an_unreachable_engine_is_reported(checkout: Checkout, engine: Engine) -> None:
     engine.fails = True
     with pytest.raises(CanneryError, match="no engine answers"):
         read_contents(checkout.project, "full")

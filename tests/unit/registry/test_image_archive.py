@@ -130,7 +130,7 @@ Blobs(folder=Path(sys.argv[1])).pack("sha256:" + "0" * 64, [], broken)
     assert not [*tmp_path.rglob(".making-*")]
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "blobs").write_text("a file where a folder should be", encoding="utf-8")
     with pytest.raises(FileError, match="cannot write"):
         pack(tmp_path / "blobs", FORMS["overlay2"])

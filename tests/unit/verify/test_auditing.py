@@ -302,7 +302,7 @@ def test_docker_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         probe("c")
 
 
-def test_an_image_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_image_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "image_details", lambda _: {})
     with pytest.raises(EngineError, match=r"there is no image mine:1 here\. .*docker pull mine:1"):
         read_config("mine:1")

@@ -73,9 +73,7 @@ def document(capsys: Said, *words: object) -> dict[str, Any]:
     return found
 
 
-def test_ranks_in_a_collective_wait_for_the_one_that_loads_data(
-    tmp_path: Path, capsys: Said
-) -> None:
+def test_ranks_in_a_collective_wait_for_the_rank_loading_data(tmp_path: Path, capsys: Said) -> None:
     with training_run(tmp_path, [ALL_REDUCE, ALL_REDUCE, LOADER, ALL_REDUCE]) as run:
         assert stuck(run.launcher) == 0
         said = capsys.readouterr().out
@@ -105,7 +103,7 @@ def test_every_other_state(tmp_path: Path, capsys: Said) -> None:
     assert native["verdict"]["state"] == "compile"
 
 
-def test_a_run_that_works_moves(tmp_path: Path, capsys: Said) -> None:
+def test_a_working_run_is_reported(tmp_path: Path, capsys: Said) -> None:
     with training_run(tmp_path, [WORK, WORK]) as run:
         assert stuck(run.launcher, "--interval", "1") == 0
     assert capsys.readouterr().out.startswith("works: The run works: rank")
@@ -129,7 +127,7 @@ def test_dumps_of_two_nodes_are_read_together(tmp_path: Path, capsys: Said) -> N
     assert "> wait (torch/_inductor/async_compile.py:5)" in said
 
 
-def test_a_rank_that_ends_while_it_is_sampled(tmp_path: Path, capsys: Said, wrap: Wrap) -> None:
+def test_a_rank_ending_during_sampling_is_missing(tmp_path: Path, capsys: Said, wrap: Wrap) -> None:
     with training_run(tmp_path, [ALL_REDUCE, ALL_REDUCE]) as run:
         dying = run.ranks[1]
         wrap(
@@ -143,7 +141,7 @@ def test_a_rank_that_ends_while_it_is_sampled(tmp_path: Path, capsys: Said, wrap
     assert "ended before it was sampled" in missing["why"]
 
 
-def test_a_rank_that_waits_in_a_driver(tmp_path: Path, capsys: Said) -> None:
+def test_a_rank_waiting_in_a_driver_is_shown(tmp_path: Path, capsys: Said) -> None:
     with training_run(tmp_path, [ALL_REDUCE, IN_KERNEL]) as run:
         assert stuck(run.launcher, "--timeout", "2", *QUICK) == 0
     said = capsys.readouterr().out
@@ -153,14 +151,16 @@ def test_a_rank_that_waits_in_a_driver(tmp_path: Path, capsys: Said) -> None:
     )
 
 
-def test_a_py_spy_that_hangs_is_stopped(tmp_path: Path, capsys: Said, wrap: Wrap) -> None:
+def test_a_hanging_py_spy_is_stopped(tmp_path: Path, capsys: Said, wrap: Wrap) -> None:
     wrap("exec sleep 60")
     with training_run(tmp_path, [ALL_REDUCE]) as run:
         assert stuck(run.launcher, "--timeout", "1") == 9
     assert "py-spy did not answer within 1 s and was stopped" in capsys.readouterr().err
 
 
-def test_a_py_spy_that_prints_something_else(tmp_path: Path, capsys: Said, wrap: Wrap) -> None:
+def test_py_spy_failures_and_bad_output_are_errors(
+    tmp_path: Path, capsys: Said, wrap: Wrap
+) -> None:
     with training_run(tmp_path, [ALL_REDUCE]) as run:
         wrap("echo '[{\"pid\": 1}]'")
         assert stuck(run.launcher) == 9
@@ -217,7 +217,7 @@ def test_no_rank_here(capsys: Said) -> None:
     assert "no process here has RANK, OMPI_COMM_WORLD_RANK, RANK_ID" in done.stderr
 
 
-def test_processes_that_cannot_be_sampled(capsys: Said) -> None:
+def test_invalid_process_arguments_are_refused(capsys: Said) -> None:
     with subprocess.Popen(["sleep", "60"]) as process:
         assert stuck(process.pid) == 9
         assert "it is not a Python process (" in capsys.readouterr().err
@@ -228,7 +228,7 @@ def test_processes_that_cannot_be_sampled(capsys: Said) -> None:
     assert stuck("--dump", "x", "--timeout", 1) == 2
 
 
-def test_dumps_that_cannot_be_read(tmp_path: Path, capsys: Said) -> None:
+def test_unreadable_dumps_are_reported(tmp_path: Path, capsys: Said) -> None:
     (tmp_path / "half.json").write_text('[{"pid": 1,', encoding="utf-8")
     assert stuck("--dump", tmp_path / "half.json", tmp_path / "nothing.json") == 9
     said = capsys.readouterr().err

@@ -21,7 +21,7 @@ def reference(tmp_path: Path) -> str:
     return str(written(tmp_path / "a800.log", hf_trainer(LOSSES)))
 
 
-def test_a_run_that_is_aligned(reference: str, tmp_path: Path, capsys: Captured) -> None:
+def test_an_aligned_run_is_reported(reference: str, tmp_path: Path, capsys: Captured) -> None:
     run = str(written(tmp_path / "910b.log", mindformers(LOSSES)))
     assert main(["align", reference, run]) == 0
     said = capsys.readouterr().out
@@ -30,7 +30,7 @@ def test_a_run_that_is_aligned(reference: str, tmp_path: Path, capsys: Captured)
     assert "o reference, x run, * both" in said
 
 
-def test_a_run_that_parts(reference: str, tmp_path: Path, capsys: Captured) -> None:
+def test_a_diverging_run_fails(reference: str, tmp_path: Path, capsys: Captured) -> None:
     run = str(written(tmp_path / "910b.log", megatron([*LOSSES[:4], 3.0, math.nan, *LOSSES[6:]])))
     assert main(["align", reference, run]) == 8
     said = capsys.readouterr().out
@@ -108,7 +108,7 @@ def test_the_operator_is_named(tmp_path: Path, capsys: Captured) -> None:
     assert document["dumps"][0]["passed_on"] == 1
 
 
-def test_a_dump_that_is_all_right(tmp_path: Path, capsys: Captured) -> None:
+def test_nan_hunt_on_dumps_without_nan(tmp_path: Path, capsys: Captured) -> None:
     path = dump(tmp_path, {"Torch.abs.0.forward": forward(1.0)})
     assert main(["nan-hunt", str(path)]) == 0
     assert "no inf or NaN except where it is normal" in capsys.readouterr().out

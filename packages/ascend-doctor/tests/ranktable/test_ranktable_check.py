@@ -155,5 +155,5 @@ def test_every_prefix_of_a_table_is_refused_as_cut() -> None:
 @pytest.mark.parametrize(
     "text", ["[]", "1", "null", "[" * 100_000, "9" * 5000, '{"a": 1, "a": 2}', "\ufeff{}", "{1}"]
 )
-def test_what_is_no_table_is_refused(text: str) -> None:
+def test_an_invalid_rank_table_is_refused(text: str) -> None:
     assert problems(text)

@@ -86,7 +86,7 @@ def test_a_config_map_of_kubernetes(form: str) -> None:
     assert of_config_map(text, "map").text() == parse_rank_table(table, "").text()
 
 
-def test_what_tools_add_is_kept() -> None:
+def test_fields_of_other_tools_are_kept() -> None:
     document = two_servers()
     document["server_list"][0] |= {"container_ip": "192.168.149.1", "hardware_type": "800I-A2"}
     document["server_list"][1] |= {"host_ip": "172.16.0.101"}
@@ -109,7 +109,7 @@ def test_a_config_map_without_a_table(text: str) -> None:
         of_config_map(text, "map.yaml")
 
 
-def test_a_config_map_that_is_not_ready() -> None:
+def test_an_initializing_config_map_is_refused() -> None:
     text = 'data:\n  hccl.json: \'{"status":"initializing"}\'\n'
     with pytest.raises(RankTableError, match=r"hccl\.json: the rank table has no server_list"):
         of_config_map(text, "map.yaml")
@@ -127,7 +127,7 @@ def test_a_config_map_that_is_not_ready() -> None:
         ("# nothing", "hosts names no host"),
     ],
 )
-def test_a_line_of_hosts_that_cannot_be_read(line: str, said: str) -> None:
+def test_an_invalid_hostfile_line_is_refused(line: str, said: str) -> None:
     with pytest.raises(RankTableError) as caught:
         hosts_in(f"\n{line}\n", "hosts", "")
     [problem] = caught.value.problems

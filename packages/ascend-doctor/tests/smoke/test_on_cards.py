@@ -78,13 +78,13 @@ def test_every_step_says_how_it_failed(tmp_path: Path) -> None:
         ("import os; os.kill(os.getpid(), 11)", "it was ended by signal 11"),
     ],
 )
-def test_a_torch_that_hangs_or_crashes(tmp_path: Path, then: str, why: str) -> None:
+def test_a_torch_hang_or_crash_is_reported(tmp_path: Path, then: str, why: str) -> None:
     items, errors = run(tmp_path, CARDS.format(count=2, then=then), seconds=2, cards=1)
     assert errors == {"device": why}
     assert items["end"]["cards"] == 1
 
 
-def test_ranks_that_fail(tmp_path: Path) -> None:
+def test_failed_ranks_are_errors(tmp_path: Path) -> None:
     torch = CARDS.format(count=4, then="raise RuntimeError(name)")
     items, errors = run(tmp_path, torch, simulated=True)
     assert errors["all-reduce"].startswith("RuntimeError: ")

@@ -66,20 +66,20 @@ def test_speeds_are_not_compared_with_a_simulated_device() -> None:
         {"checks": None},
     ],
 )
-def test_documents_that_are_none(change: dict[str, Any]) -> None:
+def test_invalid_documents_are_refused(change: dict[str, Any]) -> None:
     text = json.dumps({**json.loads(to_json(FIRST)), **change})
     with pytest.raises(FileError, match="not a document of"):
         parse_document(text, "a.json")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "1", "[" * 100_000, to_json(FIRST)[:400]])
-def test_texts_that_are_none(text: str) -> None:
+def test_non_documents_are_refused(text: str) -> None:
     with pytest.raises(FileError, match=r"a\.json is not a document"):
         parse_document(text, "a.json")
 
 
 @pytest.mark.parametrize("value", ["1e999", "NaN", '"fast"', "[]"])
-def test_values_that_are_no_speed(value: str) -> None:
+def test_an_invalid_speed_is_refused(value: str) -> None:
     text = to_json(FIRST).replace('"value": 1200.0', f'"value": {value}')
     with pytest.raises(FileError):
         parse_document(text, "a.json")

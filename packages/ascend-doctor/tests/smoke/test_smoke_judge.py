@@ -45,7 +45,7 @@ def test_a_host_in_good_order() -> None:
         ("all-reduce", {"right": False}, "all-reduce", "Wrong sums on rank 0 of 8"),
     ],
 )
-def test_what_is_wrong(item: str, values: dict[str, Any], check: str, text: str) -> None:
+def test_wrong_results_fail(item: str, values: dict[str, Any], check: str, text: str) -> None:
     found = checks_of(changed(item, **values))[check]
     assert found.standing is Standing.FAILED
     assert text in found.text
@@ -63,7 +63,7 @@ def test_what_is_wrong(item: str, values: dict[str, Any], check: str, text: str)
         ("Ascend910A", 8, 1.0, Standing.UNKNOWN, "is unknown"),
     ],
 )
-def test_the_bandwidth_beside_that_of_the_hardware(
+def test_bandwidth_is_judged_against_the_hardware(
     name: str, cards: int, speed: float, standing: Standing, text: str
 ) -> None:
     items = good_items(name, cards=cards)
@@ -73,7 +73,7 @@ def test_the_bandwidth_beside_that_of_the_hardware(
     assert text in found.text
 
 
-def test_a_simulated_device_has_no_speed_and_says_what_it_is() -> None:
+def test_a_simulated_device_has_no_speed_and_is_marked() -> None:
     document = document_of(good_items(simulated=True))
     assert not [each for each in document.checks if each.value is not None]
     assert {each["device"] for each in json.loads(to_json(document))["checks"]} == {"simulated"}
@@ -92,7 +92,7 @@ def test_one_card_has_no_all_reduce() -> None:
     assert checks_of(good_items(cards=1))["all-reduce"].standing is Standing.NOT_RUN
 
 
-def test_results_that_are_missing_are_failures() -> None:
+def test_missing_results_are_failures() -> None:
     said = printed(good_items())
     checks = checks_of(read_items(said[: said.index('"training"')]))
     assert checks["training"].standing is Standing.FAILED

@@ -53,12 +53,12 @@ def test_a_container_of_an_image(cards: Cards, host: SimulatedHost) -> None:
     assert ", driver " in found.hardware
 
 
-def test_the_time_is_that_of_the_user(cards: Cards, host: SimulatedHost) -> None:
+def test_the_user_sets_the_time_limit(cards: Cards, host: SimulatedHost) -> None:
     smoke(host.machine(), seconds=30)
     assert cards.settings == {"cards": 0, "seconds": 30, "simulated_seconds": 30}
 
 
-def test_a_device_that_says_that_it_is_simulated(cards: Cards, host: SimulatedHost) -> None:
+def test_the_notice_marks_a_device_as_simulated(cards: Cards, host: SimulatedHost) -> None:
     cards.said += "cannery: simulated Ascend device; results say nothing about an NPU\n"
     found = smoke(host.machine())
     assert found.device.simulated

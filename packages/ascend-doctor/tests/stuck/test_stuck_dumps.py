@@ -96,7 +96,7 @@ def test_names_of_any_length_are_cut() -> None:
         ("[" * 100_000, "is not a dump"),
     ],
 )
-def test_what_is_not_a_dump(text: str, said: str) -> None:
+def test_invalid_dumps_are_refused(text: str, said: str) -> None:
     with pytest.raises(FileError) as caught:
         parse_dump(text, "a.json")
     assert said in str(caught.value)

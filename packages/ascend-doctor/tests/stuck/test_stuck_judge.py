@@ -57,7 +57,7 @@ def groups(*processes: Process) -> tuple[Group, ...]:
         ("all_reduce", "my_distributed_c10d.py", State.WORKS),
     ],
 )
-def test_what_a_frame_says(function: str, file: str, state: State) -> None:
+def test_a_frame_gives_the_state(function: str, file: str, state: State) -> None:
     assert judge_process(process(0, Frame(function, file, 1), HF_LOOP)).state is state
 
 
@@ -82,7 +82,7 @@ def test_equal_stacks_are_one_group_and_the_largest_is_first() -> None:
     assert [each.label for each in found] == ["ranks 1-3, 7", "rank 0"]
 
 
-def test_ranks_that_are_late_are_named() -> None:
+def test_late_ranks_are_named() -> None:
     late = [in_call(2, "_next_data", LOADER), in_call(5, "synchronize", "torch_npu/npu/utils.py")]
     found = judge_run(groups(in_call(0, "barrier"), in_call(1, "barrier"), process(4), *late))
     assert found.state is State.DATA
@@ -119,7 +119,7 @@ def test_processes_without_a_rank() -> None:
     assert labels([own, process(None)]) == "a.json: process 7, process 100"
 
 
-def test_the_report_is_short_and_names_what_is_missing() -> None:
+def test_the_report_is_short_and_names_missing_processes() -> None:
     deep = process(0, *(Frame("call", "a.py", line) for line in range(40)))
     missing = [Missing(pid=9, rank=3, why="it ended."), Missing(pid=8, rank=None, why="it hangs.")]
     found = groups(deep)

@@ -106,21 +106,21 @@ def test_the_step_at_which_they_part_hints_at_the_cause(
     assert all(each.sources and each.do for each in advice_on(found))
 
 
-def test_a_reference_that_is_not_finite() -> None:
+def test_a_non_finite_reference_is_reported() -> None:
     found = align(log(changed(4, math.nan)), log(LOSSES))
     assert ids(found) == ["reference-not-finite"]
     both = align(log(changed(4, math.nan)), log(changed(4, math.nan)))
     assert both.verdict is Verdict.PARTED
 
 
-def test_a_loss_of_zero_beside_a_norm_that_is_nan_is_nan() -> None:
+def test_a_zero_loss_with_a_nan_norm_counts_as_nan() -> None:
     """As in LLaMA-Factory#3308: 'loss': 0.0, 'grad_norm': nan."""
     run = log([0.0] * 10, {"grad_norm": math.nan})
     found = align(log(LOSSES, {"grad_norm": 1.0}), run)
     assert ids(found)[0] == "not-finite"
 
 
-def test_other_values_that_are_logged() -> None:
+def test_other_logged_values_are_compared() -> None:
     values = {"grad_norm": 1.0, "learning_rate": 1e-5, "epoch": 1.0}
     reference = log(LOSSES, values)
     assert ids(align(reference, log(LOSSES, values))) == ["next"]
@@ -158,7 +158,7 @@ def test_a_mean_of_ten_steps_is_compared_with_ten_steps() -> None:
     assert ids(found)[0] == "later-step"
 
 
-def test_without_the_first_step_nothing_is_said() -> None:
+def test_a_run_without_the_first_step_is_incomplete() -> None:
     found = align(log(LOSSES), log([sum(LOSSES[:5]) / 5, sum(LOSSES[5:]) / 5], first=5, every=5))
     assert found.verdict is Verdict.INCOMPLETE
     [advice] = advice_on(found)

@@ -46,7 +46,7 @@ def test_a_file_of_many_megabytes() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 5, 1000])
-def test_a_cut_file_gives_what_is_whole(most: int) -> None:
+def test_a_cut_file_gives_its_whole_members(most: int) -> None:
     text = json.dumps(DOCUMENT["data"])
     expected = [*json.loads(text).items()]
     for end in range(len(text)):
@@ -70,7 +70,7 @@ def test_items_of_an_array_have_no_names() -> None:
         ("5", "it is not JSON"),
     ],
 )
-def test_what_is_wrong_is_said(text: str, problem: str) -> None:
+def test_invalid_json_is_reported(text: str, problem: str) -> None:
     members = JsonMembers(io.StringIO(text))
     assert [*members] in ([], [("a", 1)])
     assert members.problem.startswith(problem)

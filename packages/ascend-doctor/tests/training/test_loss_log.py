@@ -56,7 +56,7 @@ def test_each_form_is_read(name: str, log: Path) -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_log_that_is_cut_anywhere_gives_no_wrong_number(name: str, log: Path) -> None:
+def test_a_log_cut_anywhere_gives_no_wrong_number(name: str, log: Path) -> None:
     text = WRITERS[name](LOSSES[:2]).encode()
     whole = [*map(repr, losses(read_loss_log(written(log, text.decode()))))]
     for end in range(len(text) - 250, len(text)):
@@ -88,7 +88,7 @@ def test_several_losses_of_a_step_are_noted(log: Path) -> None:
     assert found.notes[0].startswith("10 steps with several losses")
 
 
-def test_a_resumed_run_replaces_what_it_does_again(log: Path) -> None:
+def test_a_resumed_run_replaces_repeated_steps(log: Path) -> None:
     text = hf_trainer(LOSSES[:8]) + "Traceback\n" + hf_trainer([1.0, 0.5], first=6)
     found = read_loss_log(written(log, text))
     assert losses(found) == pytest.approx([*LOSSES[:5], 1.0, 0.5], abs=ROUNDED)
@@ -112,7 +112,7 @@ def test_losses_without_steps_start_again_where_the_epoch_does(log: Path) -> Non
     assert losses(found) == [1.0, 2.0, 5.0]
 
 
-def test_bars_number_losses_that_are_not_logged_at_every_step(log: Path) -> None:
+def test_progress_bars_number_losses_not_logged_every_step(log: Path) -> None:
     text = "".join(
         f"\r 1%|█ | {step}/100 [00:01<00:09]\r{{'loss': 1.5, 'epoch': {step / 100}}}\n"
         for step in (10, 20, 30)
@@ -149,7 +149,7 @@ def test_a_file_without_losses(content: bytes, said: str, log: Path) -> None:
     assert "trainer_log.jsonl" in str(caught.value)
 
 
-def test_what_is_no_file(tmp_path: Path) -> None:
+def test_a_wrong_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="cannot read"):
         read_loss_log(tmp_path / "nothing.log")
     for path in (tmp_path, Path("/dev/zero")):

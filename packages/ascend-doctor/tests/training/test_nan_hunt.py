@@ -181,7 +181,7 @@ def ranks(tmp_path: Path, *data: Json, step: int = 0) -> Path:
     return tmp_path
 
 
-def test_over_ranks_it_is_the_sender_that_counts(tmp_path: Path) -> None:
+def test_the_sending_rank_is_named_as_the_origin(tmp_path: Path) -> None:
     received = {REDUCE: forward(1.0, output=NAN, group=group(0, 1))}
     sent = {
         "Torch.abs.0.forward": forward(1.0),
@@ -198,7 +198,7 @@ def test_over_ranks_it_is_the_sender_that_counts(tmp_path: Path) -> None:
     ]
 
 
-def test_a_sum_that_overflows_is_born_in_the_communication(tmp_path: Path) -> None:
+def test_an_overflowing_sum_is_born_in_communication(tmp_path: Path) -> None:
     finite = {REDUCE: forward(1e38, output=INF, group=group(0, 1))}
     assert found(hunt(ranks(tmp_path, finite, finite))) == (REDUCE, Kind.BORN, Level.INF)
 
@@ -266,7 +266,7 @@ def test_a_broken_dump_does_not_hide_the_others(tmp_path: Path) -> None:
         ('{"data": {"a": ' + "9" * 10_000 + "}}", "huge number"),
     ],
 )
-def test_what_is_no_dump(content: str, said: str, tmp_path: Path) -> None:
+def test_bad_dumps_are_refused(content: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "dump.json"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(FileError) as caught:

@@ -58,7 +58,7 @@ def test_all_mistakes_are_named_at_once(python: Python) -> None:
     assert len(done.stderr.splitlines()) == 6
 
 
-def test_what_looks_like_an_option_belongs_to_the_program(python: Python) -> None:
+def test_options_after_the_program_belong_to_the_program(python: Python) -> None:
     done = python.call("run", "--cards", "2", "--", "echo", "--cards", "--", "--help")
     assert done.stdout == "--cards -- --help\n"
     assert python.call("run", "echo", "--chip", "x").stdout == "--chip x\n"
@@ -74,7 +74,7 @@ def test_a_python_without_torch_npu_is_refused(bare: Python, missing: str) -> No
     assert bare.hosts() == []
 
 
-def test_a_program_that_needs_no_torch_npu_runs_without(bare: Python) -> None:
+def test_a_program_runs_without_torch_npu_on_request(bare: Python) -> None:
     done = bare.call("run", "--no-torch-npu", "--", "echo", "here")
     assert (done.returncode, done.stdout) == (0, "here\n")
 
@@ -88,14 +88,14 @@ def test_the_wheel_of_another_machine_says_so(python: Python) -> None:
     assert python.hosts() == []
 
 
-def test_a_program_that_is_not_there(python: Python) -> None:
+def test_a_missing_program_is_reported(python: Python) -> None:
     done = python.call("run", "--", "npu-sim")
     assert done.returncode == 127
     assert "there is no program 'npu-sim'. Did you mean 'npu-smi'?" in done.stderr
     assert "there is no program './x'.\n" in python.call("run", "--", "./x").stderr
 
 
-def test_a_program_that_cannot_be_started(python: Python) -> None:
+def test_a_program_failing_to_start_is_reported(python: Python) -> None:
     (python.home / "text").write_text("no program")
     (python.home / "text").chmod(0o755)
     for name, reason in (("./text", "exec format error"), (".", "permission denied")):
@@ -114,7 +114,7 @@ def test_the_program_s_exit_code_and_output_are_the_command_s(python: Python) ->
 
 
 @pytest.mark.parametrize("variables", [{}, {"NPUSIM_LENIENT": "1"}])
-def test_a_lenient_device_is_asked_for_and_told(python: Python, variables: dict[str, str]) -> None:
+def test_lenient_mode_is_requested_and_reported(python: Python, variables: dict[str, str]) -> None:
     said = "; --lenient: data types that an NPU refuses are taken\n"
     python.variables.update(variables)
     options = [] if variables else ["--lenient"]
@@ -141,7 +141,7 @@ def test_a_folder_with_other_files_is_left_alone(python: Python, tmp_path: Path)
 
 
 @pytest.mark.parametrize("folder", ["/proc/no/such", "/dev/null/x"])
-def test_a_folder_that_cannot_be_written(python: Python, folder: str) -> None:
+def test_an_unwritable_folder_is_refused(python: Python, folder: str) -> None:
     done = python.call("run", "--folder", folder, "--", "true")
     assert done.returncode == 6
     assert f"cannot write {folder}: " in done.stderr
@@ -149,7 +149,7 @@ def test_a_folder_that_cannot_be_written(python: Python, folder: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["it's", "a:b", "$HOME", "a\nb"])
-def test_a_folder_with_a_character_that_scripts_take_apart(python: Python, name: str) -> None:
+def test_a_folder_name_unsafe_in_scripts_is_refused(python: Python, name: str) -> None:
     done = python.call("run", "--folder", name, "--", "true")
     assert done.returncode == 6
     assert "cannot have" in done.stderr

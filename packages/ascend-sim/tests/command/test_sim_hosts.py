@@ -28,7 +28,7 @@ def only_host(python: Python) -> Path:
     return host
 
 
-def test_the_host_is_what_the_options_say(python: Python) -> None:
+def test_the_options_describe_the_host(python: Python) -> None:
     options = ("--cards", "4", "--chip", "a3", "--memory", "512M", "--driver", "25.3.RC1")
     python.inside(*options, "--cann", "8.3.RC1")
     ascend = only_host(python) / ASCEND
@@ -50,9 +50,7 @@ def test_the_default_is_the_cann_of_the_torch_npu(python: Python) -> None:
     assert "Version=26.0.RC1-sim\n" in (ascend / "driver/version.info").read_text()
 
 
-def test_a_torch_npu_that_is_not_known_has_the_newest_cann(
-    bare: Python, facts: dict[str, Any]
-) -> None:
+def test_an_unknown_torch_npu_has_the_newest_cann(bare: Python, facts: dict[str, Any]) -> None:
     bare.install("torch", "99.0.0")
     bare.install("torch_npu", "99.0.0")
     assert bare.inside()["ASCEND_HOME_PATH"].endswith(f"/cann-{facts['newest']}")
@@ -85,7 +83,7 @@ def test_other_variables_stay_as_they_are(python: Python) -> None:
     assert variables["ASCEND_HOME_PATH"].startswith(str(python.home))
 
 
-def test_npu_smi_says_that_it_is_simulated(python: Python) -> None:
+def test_npu_smi_reports_the_simulation(python: Python) -> None:
     real = python.site / "ascend_sim/device/driver/bin/npu-smi"
     real.write_text('#!/bin/sh\necho "real $*"\n')
     done = python.call("run", "--", "npu-smi", "info", "-t", "a b")

@@ -93,7 +93,7 @@ def test_torch_counts_the_cards(options: str, said: str, here: Here) -> None:
     assert here.simulated(options, "python", "-c", COUNT) == said
 
 
-def test_a_cann_that_is_too_old_lacks_symbols(here: Here) -> None:
+def test_a_too_old_cann_lacks_symbols(here: Here) -> None:
     options = ("--cann", "8.0.RC2", "--", "python", "-c", COUNT)
     done = here.call("ascend-sim", "run", *options)
     assert done.returncode != 0

@@ -157,7 +157,7 @@ def venv(made_venv: Path, indexes: Path, tmp_path: Path) -> Venv:
         ("--torch 2.1.0", "none", "2.1.0 2.1.0 1.26.4", ["torch 2.1.0 of the package index"]),
     ],
 )
-def test_what_is_installed(
+def test_the_installed_versions(
     venv: Venv, indexes: Path, options: str, place: str, versions: str, said: list[str]
 ) -> None:
     given = (indexes / place).as_uri() if place == INDEX else str(indexes / place)
@@ -185,7 +185,7 @@ def test_the_documents_have_such_lines() -> None:
     assert install_lines()
 
 
-def test_a_release_that_is_nowhere(venv: Venv, indexes: Path) -> None:
+def test_a_missing_release_is_refused(venv: Venv, indexes: Path) -> None:
     done = venv.install("--torch", "2.99.0", "--wheels", str(indexes / "none"))
     assert done.returncode == 6
     here = f"Python {platform.python_version()} on {MACHINE}"
@@ -195,7 +195,7 @@ def test_a_release_that_is_nowhere(venv: Venv, indexes: Path) -> None:
 
 
 @pytest.mark.parametrize("options", ["--torch 2.13.0", "--torch 2.12.0 --torch-npu 2.12.0.post3"])
-def test_a_release_that_aborts_beside_a_torch_for_cuda(
+def test_a_release_aborting_beside_cuda_torch_is_refused(
     venv: Venv, indexes: Path, options: str
 ) -> None:
     done = venv.install(*options.split(), "--wheels", str(indexes / "none"))
@@ -205,7 +205,7 @@ def test_a_release_that_aborts_beside_a_torch_for_cuda(
     assert venv.installed() == {}
 
 
-def test_what_pip_cannot_install(venv: Venv, indexes: Path, tmp_path: Path) -> None:
+def test_a_failure_of_pip_is_reported(venv: Venv, indexes: Path, tmp_path: Path) -> None:
     shutil.copytree(indexes / "packages", tmp_path / "half")
     shutil.rmtree(tmp_path / "half" / "filelock")
     venv.packages = tmp_path / "half"

@@ -78,7 +78,7 @@ def test_the_metadata(packed: zipfile.ZipFile) -> None:
     assert f"{INFO}/licenses/{fields['License-File']}" in packed.namelist()
 
 
-def test_it_has_what_the_command_needs_and_no_more(packed: zipfile.ZipFile) -> None:
+def test_the_wheel_has_all_required_files_and_no_more(packed: zipfile.ZipFile) -> None:
     names = {name.removeprefix("ascend_sim/") for name in packed.namelist()}
     assert {"command/program.py", "packages/layouts/cann/layout.json", "facts.json"} <= names
     assert "device/driver/bin/npu-smi" in names
@@ -114,7 +114,7 @@ def test_half_a_device_is_refused(device: Path, facts: dict[str, Any], tmp_path:
         archive.wheel(copy, MACHINE)
 
 
-def test_what_is_known_of_releases(facts: dict[str, Any]) -> None:
+def test_the_facts_about_releases(facts: dict[str, Any]) -> None:
     releases = {each["version"]: each for each in facts["releases"]}
     assert releases["8.3.RC1"]["layout"] == "ascend-toolkit"
     assert releases["9.1.0"] == {
@@ -157,7 +157,7 @@ def test_the_wheels_are_written(device: Path, tmp_path: Path) -> None:
         (f"{MACHINE}=/nonexistent", "'/nonexistent' is not what build.sh makes"),
     ],
 )
-def test_a_device_that_is_not_one(
+def test_an_invalid_device_is_refused(
     given: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command.main(["--out", str(tmp_path / "dist"), "--device", given]) == 2
@@ -165,7 +165,9 @@ def test_a_device_that_is_not_one(
     assert [*tmp_path.iterdir()] == []
 
 
-def test_an_out_that_cannot_be_written(device: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unwritable_out_folder_is_reported(
+    device: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     given = ["--machine", MACHINE, "--device", f"{MACHINE}={device}"]
     assert command.main(["--out", "/dev/null/dist", *given]) == 9
     assert "Not a directory" in capsys.readouterr().err

@@ -66,7 +66,7 @@ def cases_of(programs: run.Programs, *files: File) -> list[Cases]:
     return found
 
 
-def test_what_becomes_of_each_case(programs: run.Programs, tmp_path: Path) -> None:
+def test_each_case_has_its_result(programs: run.Programs, tmp_path: Path) -> None:
     files = (
         written(tmp_path, "test_all.py", TESTS),
         written(tmp_path, "test_import.py", "import a_package_that_nobody_has"),
@@ -88,7 +88,7 @@ def test_what_becomes_of_each_case(programs: run.Programs, tmp_path: Path) -> No
     assert ended == {"process": "crash: exit 3"}
 
 
-def test_a_case_that_computes_too_long_is_slow(programs: run.Programs, tmp_path: Path) -> None:
+def test_a_case_computing_too_long_is_slow(programs: run.Programs, tmp_path: Path) -> None:
     file = written(tmp_path, "test_slow.py", "def test_it():\n    while True: pass\n")
     assert cases_of(programs, file)[0]["test_it"].startswith("slow: more than 3 s")
 
@@ -102,7 +102,7 @@ def test_a_file_has_a_limit_too(
     assert found["test_b"] == "not run: the file took more than 0 s"
 
 
-def test_a_worker_that_has_ended_is_replaced(programs: run.Programs, tmp_path: Path) -> None:
+def test_an_ended_worker_is_replaced(programs: run.Programs, tmp_path: Path) -> None:
     text = "import os, signal\ndef test_it(): os.kill(os.getppid(), signal.SIGKILL), os._exit(0)\n"
     file = written(tmp_path, "test_parent.py", text)
     server = run.Server(programs, "cold")
@@ -185,7 +185,7 @@ def test_a_checkout_without_tests_is_an_error(tmp_path: Path) -> None:
         ("test_a.py", "fail: KeyError: 'x'", "other"),
     ],
 )  # fmt: skip
-def test_the_first_rule_that_fits_is_the_group(file: str, found: str, group: str) -> None:
+def test_the_first_matching_rule_is_the_group(file: str, found: str, group: str) -> None:
     results = {f"op-plugin/test/{file}": {"Test::test_tanh": found}}
     assert [failure.rule.group for failure in groups.failures(results)] == [group]
 
@@ -198,7 +198,7 @@ RESULTS: Results = {
 }
 
 
-def test_what_needs_a_real_kernel_is_not_in_the_share() -> None:
+def test_cases_needing_a_real_kernel_are_not_in_the_share() -> None:
     figures = report.count(RESULTS)
     assert (figures.run, figures.passed, figures.skipped) == (7, 3, 1)
     assert figures.needs_nothing == 6

@@ -52,7 +52,7 @@ def test_the_kind_of_a_result(operator: str, found: str, expected: Outcome) -> N
     assert outcome(operator, "float32[0]", found) is expected
 
 
-def test_an_operator_that_is_refused_for_some_types_can_pass_for_the_others() -> None:
+def test_an_operator_refused_for_some_types_can_pass_for_others() -> None:
     results: Results = {
         "mm": {"float32[0]": "pass", "int64[0]": BY_THE_CARD},
         "matmul": {"int64[0]": BY_THE_CARD},
@@ -69,7 +69,7 @@ def test_an_operator_that_is_refused_for_some_types_can_pass_for_the_others() ->
     assert figures.outcomes[Outcome.REFUSED_BY_CARD] == 2
 
 
-def test_the_reason_is_without_what_differs_from_case_to_case() -> None:
+def test_the_reason_leaves_out_details_of_single_cases() -> None:
     results: Results = {
         "add": {"x": "Inner error: npusim: bad handle 0x7f12\nmore", "y": TYPE},
         "mm": {"x": BY_THE_CARD},

@@ -55,12 +55,12 @@ def cells(text: str, title: str) -> list[list[str]]:
         ("cp313-cp313-manylinux_2_28_aarch64", "3.13", "aarch64"),
     ],
 )
-def test_a_wheel_says_what_it_is_for(tag: str, python: str, machine: str) -> None:
+def test_the_python_and_machine_of_a_wheel(tag: str, python: str, machine: str) -> None:
     wheel = Wheel.of(f"https://index.example/files/torch_npu-2.9.0.post2-{tag}.whl")
     assert (wheel.python, wheel.machine) == (python, machine)
 
 
-def test_the_first_release_of_a_symbol_is_the_oldest_that_a_source_names() -> None:
+def test_the_first_release_of_a_symbol_is_the_oldest_named_by_a_source() -> None:
     readings: Mapping[str, list[Reading]] = {
         "2.1.0": [reading("aclInit", declared=["aclrtMapMem"])],
         "2.9.0": [reading("aclInit", "aclrtMapMem", "aclrtNew", "aclrtNewer", "aclrtOther")],
@@ -81,7 +81,7 @@ def test_the_first_release_of_a_symbol_is_the_oldest_that_a_source_names() -> No
     assert profiles.least(["libascendcl aclrtUnknown"], found) is None
 
 
-def test_what_did_not_end_has_the_reason() -> None:
+def test_an_unfinished_check_has_the_reason() -> None:
     said = 'check: ["matmul", "pass"]\nTraceback:\nImportError: undefined symbol: aclX\n'
     found = native.results(CHECKED, said, -11)
     assert found["matmul"] == "pass"
@@ -95,7 +95,7 @@ def test_a_result_is_kept(tmp_path: Path) -> None:
     assert kept(path, lambda: {"matmul": "made again"}) == {"matmul": "pass"}
 
 
-def test_the_page_shows_what_was_run_and_what_was_only_read() -> None:
+def test_the_page_shows_releases_as_run_or_only_read() -> None:
     wheels = [
         reading("aclInit", named=["aclnnAdd", "aclnnNew", "aclrtMapMem", "aclrtLost", "aclText"]),
         reading("aclInit", "aclGone", machine="aarch64", declared=["aclrtLost", "aclrtMapMem"]),

@@ -48,7 +48,7 @@ def table(chip: str) -> dict[str, list[set[int]]]:
 @pytest.mark.parametrize(
     ("chip", "least"), [("910b", 60), ("a3", 60), ("950", 60), ("910", 50), ("310p", 30)]
 )
-def test_operators_refuse_what_the_documents_deny(host: Host, chip: str, least: int) -> None:
+def test_operators_refuse_undocumented_types(host: Host, chip: str, least: int) -> None:
     """With each of the types in each place."""
     host.describe(chip)
     if chip != "910b":
@@ -63,7 +63,7 @@ def test_operators_refuse_what_the_documents_deny(host: Host, chip: str, least: 
     assert {name: [sorted(each) for each in places] for name, places in refused.items()} == expected
 
 
-def test_what_the_source_of_an_operator_takes_is_not_refused(host: Host) -> None:
+def test_types_accepted_by_the_operator_source_are_allowed(host: Host) -> None:
     """Their documents have bfloat16 for the A3 series only, and op_api for the 910B too."""
     float32, bfloat16 = CODES["f32"], CODES["bf16"]
     names = ("Atanh", "Cosh", "Erf", "Erfc")
@@ -119,7 +119,7 @@ def test_operands_on_two_devices_are_refused(host: Host) -> None:
 
 
 @pytest.mark.parametrize(("device", "blanks"), [(0, 0), (3, 0), (3, 60_000)])
-def test_the_settings_name_the_device_of_a_thread_that_sets_none(
+def test_the_settings_name_the_default_device_of_a_thread(
     host: Host, tmp_path: Path, device: int, blanks: int
 ) -> None:
     settings = tmp_path / "acl.json"
@@ -128,6 +128,6 @@ def test_the_settings_name_the_device_of_a_thread_that_sets_none(
     assert host.ask("default_device", str(settings)) == [device, MEMORY_MB << 20]
 
 
-def test_the_page_of_known_types_is_that_of_the_table() -> None:
+def test_the_page_of_known_types_matches_the_table() -> None:
     """Else: python -m tests.device.accepted_types_page."""
     assert accepted_types_page.PAGE.read_text(encoding="utf-8") == accepted_types_page.page()

@@ -47,7 +47,7 @@ def test_later_chips_have_kernels_and_bfloat16(host: Host, chip: str) -> None:
         ("910", {"AllGatherV", "ReduceScatterV"}, ("int8", "int32", "float16", "float32", "int64")),
     ],
 )
-def test_collectives_that_a_chip_lacks(
+def test_a_chip_refuses_missing_collectives(
     host: Host, chip: str, lacking: set[str], reduced: tuple[str, ...]
 ) -> None:
     on(host, chip)

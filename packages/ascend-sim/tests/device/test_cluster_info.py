@@ -50,7 +50,7 @@ def test_ranks_meet_by_a_table(host: Host, tmp_path: Path, version: str) -> None
         (json.dumps(table(ranks=("0", "x"))), "\"rank_id\" is no number: 'x'"),
     ],
 )
-def test_a_bad_table_is_told(host: Host, tmp_path: Path, text: str, complaint: str) -> None:
+def test_a_bad_table_is_reported(host: Host, tmp_path: Path, text: str, complaint: str) -> None:
     path = tmp_path / "hccl.json"
     path.write_text(text)
     failure = host.ask("join_by_table", str(path), "0")
@@ -59,12 +59,12 @@ def test_a_bad_table_is_told(host: Host, tmp_path: Path, text: str, complaint: s
     assert complaint in failure["message"]
 
 
-def test_a_missing_table_is_told(host: Host, tmp_path: Path) -> None:
+def test_a_missing_table_is_reported(host: Host, tmp_path: Path) -> None:
     failure = host.ask("join_by_table", str(tmp_path / "none.json"), "0")
     assert f"{tmp_path}/none.json cannot be read" in failure["message"]
 
 
-def test_a_rank_outside_the_table_is_told(host: Host, tmp_path: Path) -> None:
+def test_a_rank_outside_the_table_is_reported(host: Host, tmp_path: Path) -> None:
     path = tmp_path / "hccl.json"
     path.write_text(json.dumps(table()))
     assert "rank 2 of 2" in host.ask("join_by_table", str(path), "2")["message"]

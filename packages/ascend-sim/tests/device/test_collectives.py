@@ -59,7 +59,9 @@ def test_the_calls_of_a_group_are_carried_out_at_its_end(host: Host) -> None:
         ("operation", "operation, local [AllReduce], remote [AllGather] of rank 1"),
     ],
 )
-def test_ranks_that_disagree_are_an_error_for_both(host: Host, what: str, complaint: str) -> None:
+def test_different_arguments_are_an_error_on_both_ranks(
+    host: Host, what: str, complaint: str
+) -> None:
     answers = run_ranks(host, 2, "disagree", what)
     assert [answer["code"] for answer in answers] == [PARAMETER, PARAMETER]
     assert (
@@ -76,7 +78,7 @@ def test_a_message_of_another_size_is_an_error_for_its_receiver(host: Host) -> N
 
 
 @pytest.mark.parametrize("present", ["0", "1"])
-def test_a_rank_that_never_comes_is_an_error(host: Host, present: str) -> None:
+def test_an_absent_rank_is_an_error(host: Host, present: str) -> None:
     failure = host.ask("communicate", new_name(), present, HCCL_CONNECT_TIMEOUT="1")
     assert failure["code"] == TIMEOUT
     assert f"rank {present} waited in vain for all ranks to join" in failure["message"]

@@ -26,7 +26,7 @@ def test_the_link_time_stub_has_no_device(host: Host) -> None:
     assert host.ask("devices", LD_LIBRARY_PATH=str(host.built / "toolkit/devlib")) == NOTHING
 
 
-def test_a_missing_description_is_told(host: Host) -> None:
+def test_a_missing_description_is_reported(host: Host) -> None:
     host.conf.unlink()
     found, said = host.run("devices")
     assert found == NOTHING
@@ -46,7 +46,7 @@ def test_a_missing_description_is_told(host: Host) -> None:
         ("eight", "'eight' is not key=value"),
     ],
 )
-def test_a_bad_description_is_told(host: Host, text: str, complaint: str) -> None:
+def test_a_bad_description_is_reported(host: Host, text: str, complaint: str) -> None:
     host.conf.write_text(host.conf.read_text().replace("count=8", text))
     found, said = host.run("devices")
     assert found == NOTHING
@@ -64,7 +64,7 @@ def test_visible_devices_are_counted_anew(host: Host, visible: str, count: int) 
     assert host.ask("devices", ASCEND_RT_VISIBLE_DEVICES=visible)["count"] == count
 
 
-def test_a_visible_device_that_is_not_there_is_told_once(host: Host) -> None:
+def test_a_missing_visible_device_is_reported_once(host: Host) -> None:
     _, said = host.run("devices", ASCEND_RT_VISIBLE_DEVICES="9")
     assert said.count("ASCEND_RT_VISIBLE_DEVICES=9: no device '9'") == 1
     assert said.count("ASCEND_RT_VISIBLE_DEVICES") == 1
@@ -106,5 +106,5 @@ def test_attributes_of_no_device(host: Host) -> None:
     assert host.ask("device_info", "8", "301") == [[107001, -1]]
 
 
-def test_the_memory_that_a_fault_leaves(host: Host) -> None:
+def test_a_fault_limits_the_memory(host: Host) -> None:
     assert host.ask("device_info", "0", "301", NPUSIM_FAULT="oom-mb=1024") == [[0, 1 << 30]]

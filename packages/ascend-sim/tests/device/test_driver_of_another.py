@@ -93,7 +93,7 @@ def test_npu_smi_shows_nothing_of_another_driver(host: Host, refusal: str) -> No
 
 
 @pytest.mark.parametrize("probe", ["devices", "devices_in_two_processes"])
-def test_it_is_said_once_that_the_device_is_simulated(host: Host, probe: str) -> None:
+def test_the_simulation_notice_is_shown_once(host: Host, probe: str) -> None:
     _, said = host.run(probe, NPUSIM_LENIENT=None)
     assert said == NOTICE
 

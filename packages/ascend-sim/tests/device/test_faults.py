@@ -15,7 +15,7 @@ DRIVER_ERROR, LOST_HEARTBEAT, RUNTIME_ERROR, TIMEOUT = 507899, 507010, 15, 9
 
 
 @pytest.mark.parametrize("fault", ["driver-too-old", "dcmi=-8005", "dcmi=-8020"])
-def test_a_driver_that_cannot_be_used(host: Host, fault: str) -> None:
+def test_an_unusable_driver_is_an_error(host: Host, fault: str) -> None:
     found, said = host.run("refused", NPUSIM_FAULT=fault)
     assert found["count"] == [DRIVER_ERROR, 0]
     assert found["set"] == DRIVER_ERROR
@@ -33,12 +33,12 @@ def test_a_driver_that_cannot_be_used(host: Host, fault: str) -> None:
         ),
     ],
 )
-def test_npu_smi_of_a_card_that_cannot_be_opened(host: Host, fault: str, shown: str) -> None:
+def test_npu_smi_fails_if_the_card_cannot_be_opened(host: Host, fault: str, shown: str) -> None:
     answer = host.npu_smi("info", NPUSIM_FAULT=fault)
     assert (answer.returncode, answer.stdout) == (255, shown)
 
 
-def test_processes_that_are_left(host: Host) -> None:
+def test_leftover_processes_are_an_error(host: Host) -> None:
     failure = host.ask("communicate", new_name(), "0", NPUSIM_FAULT="processes-left")
     assert failure["code"] == RUNTIME_ERROR
     assert "EJ0001: Failed to initialize the HCCP process." in failure["message"]
@@ -84,7 +84,7 @@ def test_a_slow_rank_delays_the_others(host: Host) -> None:
     assert time.monotonic() - start > 1.4
 
 
-def test_a_link_that_flaps_longer_than_the_timeout(host: Host) -> None:
+def test_a_link_flap_beyond_the_timeout_is_an_error(host: Host) -> None:
     name = new_name()
     flapping = host.start("work_until_an_error", name, "1", "2", NPUSIM_FAULT="link-flap=3:30")
     failure = host.ask("work_until_an_error", name, "0", "2", HCCL_EXEC_TIMEOUT="1")

@@ -88,7 +88,7 @@ def test_a_wrong_result_is_found(host: Host, compiled: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("options", ["-c 0", "-d int8 -o prod"])
-def test_what_is_not_checked_is_null(host: Host, compiled: Path, options: str) -> None:
+def test_an_unchecked_result_is_null(host: Host, compiled: Path, options: str) -> None:
     """As the vendor's: not asked for, or a product of so many ranks does not fit the type."""
     result = run(host, compiled / "all_reduce_test", f"-b 1K -e 1K {options}", ranks=8)
     assert (result.returncode, results(result.stdout)) == (0, [("1024", "NULL")])

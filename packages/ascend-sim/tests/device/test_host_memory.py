@@ -56,7 +56,7 @@ def test_no_activity_is_collected(host: Host) -> None:
     assert host.ask("collection_of_activities") is False
 
 
-def test_a_profile_says_once_that_it_is_empty(host: Host) -> None:
+def test_an_empty_profile_is_reported_once(host: Host) -> None:
     codes, said = host.run("profile")
     assert codes == [0, 0]
     assert said.count("a simulated device has no profiling data") == 1

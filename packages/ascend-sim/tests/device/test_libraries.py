@@ -79,7 +79,7 @@ def test_the_soname_is_the_vendor_s(built: Path, file: str) -> None:
     assert [tag.soname for tag in tags] == [LIBRARIES[file]]
 
 
-def test_every_symbol_that_the_wheels_need_is_there(built: Path) -> None:
+def test_every_symbol_needed_by_the_wheels_is_exported(built: Path) -> None:
     files = {"libascendcl": "toolkit/lib64/libascendcl.so", "libatb": "nnal/cxx_abi_1/libatb.so"}
     files[BUILDER] = f"toolkit/lib64/{BUILDER}.so"
     found = {library: exports(built / file) for library, file in files.items()}

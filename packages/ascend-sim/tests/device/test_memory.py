@@ -6,7 +6,7 @@ from .hosts import Host
 MEBIBYTE = 1 << 20
 
 
-def test_what_is_copied_in_comes_back(host: Host) -> None:
+def test_copied_data_comes_back_unchanged(host: Host) -> None:
     assert host.ask("copy_round_trip", "héllo") == "héllo"
 
 

@@ -146,7 +146,7 @@ def test_fast_gelu(host: Host) -> None:
     assert result == pytest.approx([x / (1 + exp(-1.702 * x)) for x in values])
 
 
-def test_the_mean_of_integers_is_not_below_an_integer_that_it_is(host: Host) -> None:
+def test_a_mean_of_integers_equal_to_an_integer_is_exact(host: Host) -> None:
     """0/3 + 1/3 + 5/3 in floats is a little less than 2."""
     window, none = ["ints", [1, 3]], ["ints", [0, 0]]
     (mean,) = compute(
@@ -224,7 +224,7 @@ def test_convolution_takes_padding_in_pairs(host: Host) -> None:
     assert found == [[0, 0, 0, 2, 4, 0, 6, 8, 0]]
 
 
-def test_dropout_keeps_what_a_draw_of_one_gives(host: Host) -> None:
+def test_dropout_and_bernoulli_draw_the_same_mask(host: Host) -> None:
     seed, offset = ["i", 5], ["i", 12]
     chance = ["scalar", 0.75]
     (kept,) = compute(host, "aclnnInplaceBernoulli", zeros("float", 16), chance, seed, offset)

@@ -59,7 +59,7 @@ def test_operators_need_the_opp_path(host: Host) -> None:
     assert "ASCEND_OPP_PATH is not set" in failure["message"]
 
 
-def test_what_is_not_implemented_says_so_once(host: Host) -> None:
+def test_an_unimplemented_function_is_reported_once(host: Host) -> None:
     codes, said = host.run("stub_twice")
     assert codes == [200001, 200001]
     assert said.count("npusim: rtLaunch is not implemented") == 1

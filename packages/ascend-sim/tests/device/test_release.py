@@ -43,5 +43,5 @@ def test_an_unknown_package_is_an_error(host: Host, home: Path) -> None:
     assert found == [INVALID_PARAMETER, *UNKNOWN]
 
 
-def test_what_torch_npu_calls_for_newer_releases_only_is_there(host: Host) -> None:
+def test_functions_of_newer_releases_exist_for_torch_npu(host: Host) -> None:
     assert host.ask("set_stream_attribute") == 0

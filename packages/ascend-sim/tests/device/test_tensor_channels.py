@@ -10,7 +10,7 @@ QUEUE_FULL = 207014
 WRONG_HANDLE = 161002
 
 
-def test_what_was_sent_is_received_in_order(host: Host) -> None:
+def test_tensors_are_received_in_sending_order(host: Host) -> None:
     assert host.ask("channel_keeps_order") == [[1.0, 2.0], [3.0, 4.0]]
 
 
@@ -18,7 +18,7 @@ def test_waiting_ends_after_the_timeout(host: Host) -> None:
     assert host.ask("channel_times_out") == {"receive": QUEUE_EMPTY, "send": QUEUE_FULL, "size": 1}
 
 
-def test_a_channel_that_is_stopped_wakes_who_waits(host: Host) -> None:
+def test_a_stopped_channel_wakes_waiting_receivers(host: Host) -> None:
     assert host.ask("channel_is_stopped") == QUEUE_EMPTY
 
 

@@ -239,7 +239,7 @@ def test_recurrent_networks(built: Path, tmp_path: Path) -> None:
     assert json.loads(done.stdout.splitlines()[-1]) < 10 * LARGEST_ERROR
 
 
-def test_what_people_do_is_as_on_the_cpu(built: Path, tmp_path: Path) -> None:
+def test_common_usage_computes_as_on_the_cpu(built: Path, tmp_path: Path) -> None:
     """With the types that the card takes."""
     settings = {
         "NPUSIM_LENIENT": "0",
@@ -286,7 +286,7 @@ def test_an_index_beside_whole_dimensions(built: Path, tmp_path: Path) -> None:
     assert {*json.loads(done.stdout.splitlines()[-1])} == {True}
 
 
-def test_torchair_says_that_there_is_no_graph_engine(built: Path, tmp_path: Path) -> None:
+def test_torchair_reports_the_missing_graph_engine(built: Path, tmp_path: Path) -> None:
     """Its libraries load: vllm-ascend imports it even where it runs no graph."""
     done = run(built, tmp_path, GRAPH)
     assert "CANN's graph engine is not simulated" in done.stdout

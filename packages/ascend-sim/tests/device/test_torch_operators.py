@@ -36,7 +36,7 @@ def ask(host: Host, probe: str, **changes: str | None) -> Any:
     return json.loads(done.stdout)
 
 
-def test_without_torch_the_operator_says_what_is_missing(host: Host) -> None:
+def test_an_operator_without_torch_names_the_missing_module(host: Host) -> None:
     failure, said = host.run("torch_operator")
     assert failure["code"] != 0
     assert "npusim_torch" in failure["message"]
@@ -62,7 +62,7 @@ def test_every_type(host: Host) -> None:
 
 
 @with_torch
-def test_a_wrong_argument_is_an_error_that_names_it(host: Host) -> None:
+def test_the_error_for_a_wrong_argument_names_the_argument(host: Host) -> None:
     scalar, null, short, outside, size = ask(host, "wrong_signature")
     assert scalar["code"] == WRONG_ARGUMENT
     assert "aclnnRenorm: argument 1: got a scalar; expected a tensor" in scalar["message"]
@@ -74,7 +74,7 @@ def test_a_wrong_argument_is_an_error_that_names_it(host: Host) -> None:
 
 
 @with_torch
-def test_a_text_that_cannot_be_read_is_an_error(host: Host) -> None:
+def test_an_unreadable_text_is_an_error(host: Host) -> None:
     failure = ask(host, "unreadable_text")
     assert failure["code"] == WRONG_ARGUMENT
     assert "aclnnGeluMul: argument 2: a text is not readable" in failure["message"]
@@ -93,7 +93,7 @@ def test_many_threads_at_once(host: Host) -> None:
 
 
 @with_torch
-def test_a_shape_that_is_found_out(host: Host) -> None:
+def test_a_data_dependent_output_shape(host: Host) -> None:
     assert ask(host, "found_shape") == [[3], [3, 1, 3]]
 
 
@@ -125,7 +125,7 @@ def test_products_of_quantised_matrices(host: Host) -> None:
 
 @with_torch
 @pytest.mark.parametrize("torch", ["always", "never"])
-def test_what_cann_refuses_is_refused(host: Host, torch: str) -> None:
+def test_calls_refused_by_cann_are_refused(host: Host, torch: str) -> None:
     filter_of, half, types = ask(host, "refusals", NPUSIM_TORCH=torch)
     assert [filter_of["code"], half["code"], types["code"]] == [WRONG_ARGUMENT] * 3
     assert "transposed convolution" in filter_of["message"]

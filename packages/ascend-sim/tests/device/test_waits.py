@@ -10,7 +10,7 @@ RECORDED, NOT_RECORDED = 1, 0
 WRONG_PARAMETER, TIMEOUT = 100000, 507046
 
 
-def test_a_stream_and_what_follows_it_wait(host: Host) -> None:
+def test_a_stream_and_its_dependants_wait(host: Host) -> None:
     waiting = [NOT_READY, NOT_READY, NOT_RECORDED, 0]
     done = [COMPLETE, COMPLETE, RECORDED, 2]
     assert host.ask("wait_for_another_stream") == [waiting, waiting, done]

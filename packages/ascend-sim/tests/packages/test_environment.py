@@ -192,7 +192,7 @@ def test_devlib_is_left_out_where_the_driver_is(
         assert without[LD] == f"{expected}:{folder}:{machine.ascend}/cann-9.1.1/devlib"
 
 
-def test_new_layout_replaces_what_was_set_before(installed: Callable[[str], Machine]) -> None:
+def test_new_layout_replaces_earlier_settings(installed: Callable[[str], Machine]) -> None:
     """As in a container whose ENV has it all, also from another version; the rest is kept."""
     machine = installed("a3")
     start = on_aarch64(machine)
@@ -212,7 +212,7 @@ def test_new_layout_replaces_what_was_set_before(installed: Callable[[str], Mach
 
 
 @pytest.mark.parametrize("release", ["cann91", "t39"])
-def test_what_was_set_comes_last(installed: Callable[[str], Machine], release: str) -> None:
+def test_earlier_path_entries_come_last(installed: Callable[[str], Machine], release: str) -> None:
     script = installed(release).ascend / "ascend-toolkit/set_env.sh"
     found = source(script, start={LD: "/mine", PYTHON: "/mine"})
     assert found[PYTHON].endswith(":/mine")
@@ -253,7 +253,7 @@ def test_atb_asks_torch_for_the_abi(
     assert found["ATB_HOME_PATH"].endswith(f"cxx_abi_{abi}")
 
 
-def test_atb_reads_a_variable_that_is_not_set(installed: Callable[[str], Machine]) -> None:
+def test_atb_reads_an_unset_variable(installed: Callable[[str], Machine]) -> None:
     script = installed("t39").ascend / "nnal/atb/set_env.sh"
     result = sourced(script, "--cxx_abi=1", shell="bash -eu")
     assert result.returncode != 0

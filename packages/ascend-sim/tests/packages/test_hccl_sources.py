@@ -25,7 +25,7 @@ def test_they_are_where_the_vendor_has_them(
     assert installed == sources
 
 
-def test_a_release_that_is_older_than_they_are_has_none(
+def test_an_older_release_has_no_hccl_test_sources(
     machine: Machine, pack: Callable[..., Packed]
 ) -> None:
     machine.must_install(pack("6.3.RC1").file(TOOLKIT))

@@ -82,7 +82,7 @@ def test_it_unpacks_into_folders_of_random_names_and_removes_them(
     assert [*home.glob("selfgz*")] == []
 
 
-def test_the_folder_is_below_tmpdir_if_that_is_set(machine: Machine, t39: Packed) -> None:
+def test_the_folder_is_below_tmpdir_if_tmpdir_is_set(machine: Machine, t39: Packed) -> None:
     place = machine.root / "place"
     place.mkdir()
     result = machine.run(t39.file(KERNELS), "--keep", "--noexec", variables={"TMPDIR": str(place)})
@@ -105,7 +105,7 @@ def test_inner_packages_are_packages(machine: Machine, t39: Packed, tmp_path: Pa
     assert machine.state() == {}
 
 
-def test_a_package_says_what_it_is_and_has(machine: Machine, cann91: Packed) -> None:
+def test_a_package_shows_its_name_and_contents(machine: Machine, cann91: Packed) -> None:
     helped = machine.run(cann91.file(KERNELS), "--help")
     info = machine.run(cann91.file(KERNELS), "--info")
     assert (helped.returncode, info.returncode) == (0, 0)

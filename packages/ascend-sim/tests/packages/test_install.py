@@ -214,7 +214,7 @@ def test_unusable_install_path_is_refused(machine: Machine, t39: Packed, path: s
 
 
 @pytest.mark.parametrize("mode", [0o750, 0o700])
-def test_install_path_that_others_cannot_read_is_refused_to_root(
+def test_install_path_unreadable_by_others_is_refused_to_root(
     machine: Machine, t39: Packed, mode: int
 ) -> None:
     if not machine.is_root:
@@ -259,7 +259,7 @@ def failing(component: str, how: str, device: Path, folder: Path, layout: str = 
     return folder / "out/artifacts" / str(entry["file"])
 
 
-def test_operators_tell_only_the_log_that_they_failed(
+def test_failed_operators_are_logged_but_exit_with_zero(
     machine: Machine, cann91: Packed, device: Path, tmp_path: Path
 ) -> None:
     machine.must_install(cann91.file(TOOLKIT))
@@ -304,7 +304,7 @@ def test_without_pip(machine: Machine, cann91: Packed, component: str, code: int
     assert re.search(r"\[ERROR\]: install \w+-[\d.]+-py3-none-any\.whl failed", result.stdout)
 
 
-def test_file_that_does_not_fit(machine: Machine, t39: Packed) -> None:
+def test_a_full_disk_is_reported(machine: Machine, t39: Packed) -> None:
     """The limit on a file's size stands for a full disk: the kernel itself stops the write."""
     limited = machine.root / "limited.sh"
     limited.write_text(f'ulimit -f 8\nexec sh "{t39.file(TOOLKIT)}" "$@"\n')
@@ -323,7 +323,7 @@ def test_a_part_can_be_left_out(machine: Machine, device: Path, tmp_path: Path) 
     assert (machine.ascend / "cann/tools/profiler").is_dir()
 
 
-def test_a_part_that_is_not_there_is_named(device: Path, tmp_path: Path) -> None:
+def test_a_missing_part_is_named(device: Path, tmp_path: Path) -> None:
     spec = make_spec("9.1.1", "cann")
     spec["packages"] = [{**spec["packages"][0], "without": ["hccl"]}]
     result = run_pack(spec, device, tmp_path / "out", tmp_path)

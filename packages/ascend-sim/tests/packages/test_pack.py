@@ -132,7 +132,7 @@ def test_all_problems_of_a_spec_are_reported(device: Path, tmp_path: Path) -> No
     assert not (tmp_path / "out").exists()
 
 
-def test_what_is_there_is_not_overwritten(device: Path, tmp_path: Path) -> None:
+def test_a_non_empty_folder_is_not_overwritten(device: Path, tmp_path: Path) -> None:
     result = run_pack(make_spec("8.0.T39"), device, tmp_path, tmp_path)
     assert result.returncode == 1
     assert "is not empty" in result.stderr
@@ -180,7 +180,7 @@ def test_apex_is_marked_as_the_other_stand_ins_are(site: Path) -> None:
     assert "This apex is a software stand-in" in (site / "apex/SIMULATED").read_text()
 
 
-def test_the_head_of_every_file_says_that_it_is_simulated(t39: Packed) -> None:
+def test_the_head_of_every_file_marks_the_simulation(t39: Packed) -> None:
     """So that it can be told without installing it."""
     for component in (TOOLKIT, KERNELS, NNAL):
         head = t39.file(component).read_bytes()[:100].decode("ascii", errors="replace")

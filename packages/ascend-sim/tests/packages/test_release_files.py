@@ -56,7 +56,7 @@ def test_parts_of_the_new_layout_have_version_and_scene(
 
 
 @pytest.mark.parametrize(("for_all", "mode"), [(True, 0o444), (False, 0o440)])
-def test_others_get_what_the_group_may(
+def test_install_for_all_lets_others_read(
     machine: Machine, cann91: Packed, for_all: bool, mode: int
 ) -> None:
     options = ["--quiet", "--install", f"--install-path={machine.ascend}"]
