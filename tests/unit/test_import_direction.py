@@ -128,7 +128,7 @@ def test_no_module_imports_itself_in_the_end() -> None:
     assert len([*TopologicalSorter(graph).static_order()]) == len(MODULES)
 
 
-def test_the_modules_that_touch_the_world_are_those_in_the_list() -> None:
+def test_only_the_listed_modules_touch_the_outside_world() -> None:
     inside = [name for name in MODULES if room(name) not in OUTSIDE]
     found = {name.removeprefix("cannery.") for name in inside if needs_the_world(name)}
     assert found == TOUCHING

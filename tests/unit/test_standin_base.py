@@ -240,7 +240,7 @@ def test_a_mirror_without_updates_is_named_and_used(programs: Path) -> None:
     assert (last[-3], last[-1]) == ("bookworm", MIRRORS[0].replace("bullseye", "bookworm"))
 
 
-def test_a_mirror_that_does_not_answer_is_an_error(programs: Path) -> None:
+def test_an_unreachable_mirror_is_an_error(programs: Path) -> None:
     (programs / "no-mirror").touch()
     code, said = make()
     assert code == 1
@@ -273,7 +273,7 @@ def test_programs_of_this_machine_help_only_where_a_base_of_bullseye_is_emulated
     assert len(hooks) == count - 1
 
 
-def test_without_mmdebstrap_it_says_what_to_install(
+def test_the_error_without_mmdebstrap_names_apt_get_install(
     apt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bin").mkdir()

@@ -44,9 +44,7 @@ def of(api: Api, service: str, **more: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_a_push_is_compared_with_the_last_commit_that_was_green(
-    clone: Path, api: Api, service: str
-) -> None:
+def test_a_push_is_compared_with_the_last_green_commit(clone: Path, api: Api, service: str) -> None:
     first, second, third = commit(clone), commit(clone), commit(clone)
     api.ran(first, "success", "schedule")
     api.ran(second, "success")
@@ -63,7 +61,7 @@ def test_a_first_push_is_compared_with_nothing(clone: Path, api: Api, service: s
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_after_a_forced_push_the_newest_green_commit_that_is_here_counts(
+def test_after_a_forced_push_the_newest_local_green_commit_counts(
     clone: Path, api: Api, service: str
 ) -> None:
     kept = commit(clone)
@@ -73,7 +71,7 @@ def test_after_a_forced_push_the_newest_green_commit_that_is_here_counts(
     assert compared_with(clone, of(api, service)) == (kept, "")
 
 
-def test_a_pull_request_is_compared_with_what_it_goes_into(clone: Path, api: Api) -> None:
+def test_a_pull_request_is_compared_with_its_target_branch(clone: Path, api: Api) -> None:
     api.ran(commit(clone), "success")
     github = of(api, "github", GITHUB_EVENT_NAME="pull_request")
     assert compared_with(clone, github) == ("HEAD^1", "")
@@ -121,7 +119,7 @@ def test_a_run_by_hand_or_by_a_schedule_builds_all(
 
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("broken", [b"<html>", b"[1]", b"{}", b'"x"', b"null"])
-def test_a_service_that_does_not_answer_means_all(
+def test_an_invalid_service_answer_means_all_targets(
     clone: Path, api: Api, service: str, broken: bytes
 ) -> None:
     api.ran(commit(clone), "success")
@@ -130,7 +128,7 @@ def test_a_service_that_does_not_answer_means_all(
     assert (since, "all targets" in notes) == ("", True)
 
 
-def test_elsewhere_it_says_what_to_type(clone: Path) -> None:
+def test_the_error_outside_ci_names_the_command(clone: Path) -> None:
     argv = [sys.executable, str(PROGRAM)]
     done = subprocess.run(argv, cwd=clone, env={}, capture_output=True, text=True, check=False)
     assert (done.returncode, "ci --since COMMIT" in done.stderr) == (2, True)

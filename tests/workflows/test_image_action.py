@@ -150,7 +150,7 @@ esac
         ("stranger", "", False, ""),
     ],
 )
-def test_the_image_that_the_component_tests(
+def test_the_image_tested_by_the_component(
     machine: Machine, *, registry: str, engine: str, pull: bool, tested: str
 ) -> None:
     machine.fake("git", "python-of-venv")
@@ -195,7 +195,7 @@ def test_the_component_takes_cannery_at_a_commit_a_branch_or_a_tag(
     assert [each.name for each in tool.iterdir() if each.name != ".git"] == ["a"]
 
 
-def test_the_examples_use_inputs_that_exist() -> None:
+def test_the_examples_use_existing_inputs() -> None:
     folder = ROOT / "examples" / "test-image"
     workflow = yaml.safe_load((folder / "github.yml").read_text(encoding="utf-8"))
     [step] = [

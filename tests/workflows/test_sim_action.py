@@ -186,7 +186,7 @@ def test_the_component(machine: Machine) -> None:
     assert request["program"][-1] == COMMAND
 
 
-def test_the_examples_use_inputs_that_exist() -> None:
+def test_the_examples_use_existing_inputs() -> None:
     workflow = yaml.safe_load((EXAMPLES / "github.yml").read_text(encoding="utf-8"))
     used = [each for each in workflow["jobs"]["test"]["steps"] if "ascend-sim" in json.dumps(each)]
     assert {*used[0]["with"]} <= {*ACTION["inputs"]}

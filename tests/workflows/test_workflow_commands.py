@@ -126,7 +126,7 @@ def test_shellcheck_finds_nothing_in_a_script(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", READ)
-def test_a_script_gives_commands_that_there_are(name: str, tmp_path: Path) -> None:
+def test_a_script_uses_existing_commands(name: str, tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     (checkout / ".venv" / "bin").mkdir(parents=True)
     machine = Machine(tmp_path, checkout)

@@ -63,7 +63,7 @@ WRITING = {
 }
 
 
-def test_a_job_that_may_write_to_the_repository_runs_no_code_of_packages() -> None:
+def test_a_job_with_write_permission_runs_no_package_code() -> None:
     writing = {name for name, granted in WRITING.items() if "contents" in granted}
     assert writing == {"release/record", "update/propose"}
     for name in writing:

@@ -192,7 +192,7 @@ def test_a_failed_program_is_an_error_with_its_output(docker: Docker, allowed: B
 
 
 @pytest.mark.parametrize("local", [(), (STAND_IN,)])
-def test_without_a_program_a_base_that_cannot_be_pulled_is_an_error(
+def test_an_unreachable_base_without_a_stand_in_program_is_an_error(
     docker: Docker, local: tuple[str, ...]
 ) -> None:
     """Also if the engine has a stand-in that was made for another base of this suite."""
@@ -218,7 +218,7 @@ def identity(base: Base, here: dict[str, LocalImage], notes: BaseCache) -> str:
     return expected_base(base, "arm64", here, notes).identity
 
 
-def test_a_plan_expects_what_the_last_build_has_used(docker: Docker, tmp_path: Path) -> None:
+def test_a_plan_expects_the_base_used_by_the_last_build(docker: Docker, tmp_path: Path) -> None:
     notes = BaseCache(state=docker.folder / "state-of-the-checkout")
     assert identity(BASE, images(), notes) == PINNED
     assert identity(BASE, images(STAND_IN), notes) == "sha256:1"
@@ -234,7 +234,7 @@ def test_a_plan_expects_what_the_last_build_has_used(docker: Docker, tmp_path: P
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"debian": 1}', "null", "\0"])
-def test_notes_that_cannot_be_read_are_none(tmp_path: Path, text: str) -> None:
+def test_invalid_notes_are_ignored_and_replaced(tmp_path: Path, text: str) -> None:
     notes = BaseCache(state=tmp_path)
     notes.path.write_text(text, encoding="utf-8")
     assert notes.known(BASE, "arm64") is None
@@ -264,12 +264,12 @@ def test_an_image_says_which_bases_it_is_on(docker: Docker) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"BASE_IMAGE": ["nowhere", "x"]}', "null"])
-def test_a_label_that_cannot_be_read_says_nothing(text: str) -> None:
+def test_an_invalid_bases_label_is_ignored(text: str) -> None:
     assert used_bases({"io.cannery.bases": text}) == {}
     assert used_bases({}) == {}
 
 
-def test_an_image_without_a_digest_that_is_loaded_is_identified_by_its_id(
+def test_a_loaded_base_without_a_digest_is_identified_by_its_image_id(
     tmp_path: Path,
 ) -> None:
     notes = BaseCache(state=tmp_path)

@@ -73,12 +73,12 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Docker:
         ("github.com/docker/buildx unknown", "rawjson"),
     ],
 )
-def test_how_progress_is_told(docker: Docker, version: str, mode: str) -> None:
+def test_the_progress_mode_of_buildx(docker: Docker, version: str, mode: str) -> None:
     docker.says("buildx version", f"0 {version}")
     assert progress_mode() == mode
 
 
-def test_a_remote_builder_that_does_not_answer(docker: Docker) -> None:
+def test_an_unreachable_remote_builder_is_an_error(docker: Docker) -> None:
     nodes = (("tcp://a:1", "inactive"), ("tcp://b:1", "running"), ("tcp://c:1", "inactive"))
     text = "".join(f"Name: n\nEndpoint: {a}\nDriver Options: x\nStatus: {s}\n" for a, s in nodes)
     said = INSPECT.format(name="far", driver="remote").partition("Name: node0")[0]
@@ -115,7 +115,7 @@ def test_an_unknown_builder(docker: Docker) -> None:
         find_builder("xyz")
 
 
-def test_a_builder_that_does_not_answer(docker: Docker) -> None:
+def test_an_unreachable_builder_is_an_error(docker: Docker) -> None:
     docker.says("buildx inspect pool", "1 ERROR: no connection")
     with pytest.raises(
         EngineError, match="buildx reports about its builder:\nERROR: no connection"
@@ -204,7 +204,7 @@ def test_where_there_is_none_nothing_is_removed(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("emulated", [False, True])
-def test_the_steps_of_dockerfiles_that_are_meant(*, emulated: bool) -> None:
+def test_only_cann_steps_of_dockerfiles_are_matched(*, emulated: bool) -> None:
     project = Project(root=CHECKOUT)
     for target in project.matrix().targets.values():
         own = replace(target, cann=replace(target.cann, emulated=emulated))
@@ -216,7 +216,7 @@ def test_the_steps_of_dockerfiles_that_are_meant(*, emulated: bool) -> None:
         assert found == expected | (components if emulated else set())
 
 
-def test_the_steps_that_take_cann_out_of_an_image_are_meant() -> None:
+def test_the_steps_taking_cann_from_an_image_are_matched() -> None:
     project = Project(root=CHECKOUT)
     target = replace(
         project.matrix().targets["py39-torch231-cann8t39"], vendor_image=f"x@sha256:{'0' * 64}"

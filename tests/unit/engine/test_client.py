@@ -77,7 +77,7 @@ SAID = {
 
 
 @pytest.mark.parametrize(("host", "said", "message"), SAID.values(), ids=SAID)
-def test_the_reason_and_what_to_do(host: str, said: str, message: str) -> None:
+def test_an_error_names_a_reason_and_a_fix(host: str, said: str, message: str) -> None:
     error = unreachable(f"{said}\n{said}", {"DOCKER_HOST": host})
     assert isinstance(error, EngineError)
     assert str(error).startswith(message)
@@ -119,7 +119,7 @@ def test_the_sdk_at_a_socket_without_a_server(place: Path) -> None:
         client.connect()
 
 
-def test_the_sdk_at_a_socket_that_is_closed_to_this_user(place: Path) -> None:
+def test_the_sdk_error_without_permission_for_the_socket(place: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(place))
         server.listen()
@@ -141,7 +141,7 @@ def test_the_sdk_with_an_address_of_a_wrong_form(
     assert str(caught.value).startswith(f"invalid DOCKER_HOST {host!r}. ")
 
 
-def test_the_sdk_with_ssh_and_without_the_package_that_it_needs(
+def test_an_ssh_host_without_paramiko_is_an_error(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not place.exists()
@@ -213,9 +213,7 @@ def test_each_refusal_is_told_apart(
         ("manifest unknown", "Check that the engine can reach the registry."),
     ],
 )
-def test_a_pull_that_fails_names_a_fix(
-    monkeypatch: pytest.MonkeyPatch, said: str, fix: str
-) -> None:
+def test_a_failed_pull_names_a_fix(monkeypatch: pytest.MonkeyPatch, said: str, fix: str) -> None:
     def pull(*_: object, **__: object) -> list[dict[str, str]]:
         return [{"status": "Pulling"}, {"error": said}]
 

@@ -83,7 +83,7 @@ def test_a_container_removes_those_of_killed_runs(
     assert len(engine.removed) == 3
 
 
-def test_what_is_copied_and_what_is_the_engines(engine: Engine, tmp_path: Path) -> None:
+def test_simulated_drivers_are_copied_but_not_real_ones(engine: Engine, tmp_path: Path) -> None:
     """A simulated driver is made on this machine, and a real one is on the engine's."""
     for path in DRIVER_MOUNTS:
         (tmp_path / path.lstrip("/")).mkdir(parents=True)
@@ -94,7 +94,7 @@ def test_what_is_copied_and_what_is_the_engines(engine: Engine, tmp_path: Path) 
         assert engine.copied == [containers.TRUSTED.lstrip("/")]
 
 
-def test_a_file_that_cannot_be_copied(engine: Engine, tmp_path: Path) -> None:
+def test_a_missing_file_removes_the_container(engine: Engine, tmp_path: Path) -> None:
     with (
         pytest.raises(FileError, match=f"{tmp_path}/ca"),
         containers.container("image", "linux/amd64", no_device(), tmp_path / "ca"),
@@ -160,7 +160,7 @@ def test_the_tables_of_other_chips(said: str, found: str) -> None:
     assert containers.npus(said) == found
 
 
-def test_what_npu_smi_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_npu_smi_gives_no_npu_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
         containers.npus("dcmi containers initialize failed. ret is -8005") == "NPU of unknown kind"
     )

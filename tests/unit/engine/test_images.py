@@ -71,7 +71,7 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         *((words, [BUILD], "not found") for words in REPEATED),
     ],
 )
-def test_what_was_received_damaged_is_forgotten(
+def test_damaged_content_is_pruned_and_pulled_again(
     docker: Path, state: str, asked: list[str], why: str
 ) -> None:
     if state:
@@ -93,7 +93,7 @@ def test_what_was_received_damaged_is_forgotten(
         ("EOF", "Check that the builder can reach r.test."),
     ],
 )
-def test_what_to_do_about_a_refusal(why: str, fix: str) -> None:
+def test_a_registry_refusal_names_a_fix(why: str, fix: str) -> None:
     refusal = Refusal(reference="r.test/debian:12", platform="linux/arm64", why=why, silent=False)
     said = f"r.test does not give r.test/debian:12 for linux/arm64: {why}."
     assert refusal.problem.what == said
@@ -101,7 +101,7 @@ def test_what_to_do_about_a_refusal(why: str, fix: str) -> None:
 
 
 @pytest.mark.parametrize("words", BROKEN)
-def test_a_registry_is_not_blamed_for_an_engine_that_has_failed(docker: Path, words: str) -> None:
+def test_a_registry_is_not_blamed_for_a_failed_engine(docker: Path, words: str) -> None:
     (docker / "broken").write_text(words, encoding="utf-8")
     builder = Builder(name="default", local=True)
     with pytest.raises(EngineError, match=r" cannot be exported:\nERROR: failed to solve"):
@@ -159,7 +159,7 @@ def test_each_name_gets_its_own_image(answers: Path) -> None:
         inspected("1") + "\nError response from daemon: broken pipe",
     ],
 )
-def test_an_engine_that_does_not_say(answers: Path, said: str) -> None:
+def test_an_engine_failure_is_reported_once(answers: Path, said: str) -> None:
     answers.write_text(f"{said}\n{said}\n1", encoding="utf-8")
     last = said.splitlines()[-1]
     with pytest.raises(EngineError) as caught:

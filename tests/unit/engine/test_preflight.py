@@ -133,7 +133,7 @@ def no_device(path: Path) -> None:
         (no_device, "/dev/hisi_hdc is not a device. Containers need a device there"),
     ],
 )
-def test_a_device_that_cannot_be_handed_over(
+def test_a_missing_or_invalid_device_is_a_problem(
     root: Path, docker: Engine, spoil: Callable[[Path], None], message: str
 ) -> None:
     spoil(root / "dev/hisi_hdc")
@@ -141,7 +141,7 @@ def test_a_device_that_cannot_be_handed_over(
     assert problem.startswith(message)
 
 
-def test_a_device_that_nobody_may_open(
+def test_an_inaccessible_device_is_a_problem(
     root: Path, docker: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stat, "S_ISCHR", bool)
@@ -155,20 +155,20 @@ def test_a_device_that_nobody_may_open(
     ]
 
 
-def test_a_driver_that_is_too_old(root: Path, docker: Engine) -> None:
+def test_a_too_old_driver_is_a_problem(root: Path, docker: Engine) -> None:
     (root / DRIVER[1:] / "version.info").write_text("Version=24.1.rc3\n")
     [problem] = said(local_images(root))
     assert "the driver of this host is 24.1.rc3, but CANN 8.1.RC1 needs 25.0.RC1" in problem
 
 
-def test_a_driver_that_does_not_say_what_it_is(root: Path, docker: Engine) -> None:
+def test_a_driver_without_a_version_is_a_note(root: Path, docker: Engine) -> None:
     (root / DRIVER[1:] / "version.info").unlink()
     found = local_images(root)
     assert found.problems == ()
     assert found.notes == (f"{DRIVER}/version.info does not contain the version of the driver.",)
 
 
-def test_what_a_container_can_go_without_is_told(root: Path, docker: Engine) -> None:
+def test_a_missing_optional_mount_is_a_note(root: Path, docker: Engine) -> None:
     (root / "etc/ascend_install.info").unlink()
     found = local_images(root)
     assert found.problems == ()
@@ -198,7 +198,7 @@ def test_more_shared_memory_than_there_is_memory(root: Path, docker: Engine) -> 
 
 
 @pytest.mark.parametrize("text", ["", "MemTotal:\n", "MemTotal: x kB\n", "\xff"])
-def test_a_host_that_does_not_tell_its_memory(root: Path, docker: Engine, text: str) -> None:
+def test_unreadable_host_memory_is_no_problem(root: Path, docker: Engine, text: str) -> None:
     (root / "proc/meminfo").write_text(text, encoding="latin-1")
     assert local_images(root, replace(WORKLOAD, shm_size="999g")).problems == ()
 
@@ -213,7 +213,7 @@ def test_another_machine_with_an_emulator(root: Path, docker: Engine) -> None:
     assert len(local_images(root).problems) == 1
 
 
-def test_an_engine_that_is_not_there_is_one_problem_of_several(root: Path, docker: Engine) -> None:
+def test_a_missing_engine_is_reported_with_other_problems(root: Path, docker: Engine) -> None:
     docker.dead = True
     (root / "dev/devmm_svm").unlink()
     assert said(local_images(root, build=BUILD)) == [
@@ -278,7 +278,7 @@ def test_a_local_name_is_never_asked_of_a_registry(root: Path, docker: Engine) -
     assert docker.asked == []
 
 
-def test_an_image_that_can_be_pulled(root: Path, docker: Engine) -> None:
+def test_a_pullable_image_is_no_problem(root: Path, docker: Engine) -> None:
     docker.images = {}
     assert local_images(root).problems == ()
     assert docker.asked == [(WORKLOAD.image, "linux/arm64")]
@@ -320,7 +320,7 @@ def test_a_build_is_not_older_than_its_release() -> None:
 
 
 @pytest.mark.parametrize("version", ["", "unknown", "v1", "25"])
-def test_what_is_no_version_is_not_compared(version: str) -> None:
+def test_an_invalid_version_is_not_compared(version: str) -> None:
     assert is_older(version, "25.0.RC1") is None
 
 
@@ -328,7 +328,7 @@ def cann(target: Target, version: str) -> Target:
     return replace(target, cann=replace(target.cann, version=version))
 
 
-def test_a_driver_that_every_source_finds_too_old() -> None:
+def test_a_driver_too_old_for_every_source_is_a_problem() -> None:
     found = judge_driver("24.1.rc3", TARGET, COMPAT)
     assert isinstance(found, Problem)
     assert "is 24.1.rc3, but CANN 8.1.RC1 needs 25.0.RC1 or newer (" in found.what
@@ -349,12 +349,12 @@ def test_an_interim_build_is_judged_as_the_release_nearest_to_it() -> None:
     assert isinstance(judge_driver("24.1.rc3", replace(TARGET, cann=release), COMPAT), Problem)
 
 
-def test_where_nobody_knows_it_is_said() -> None:
+def test_an_unknown_minimum_driver_is_a_note() -> None:
     found = judge_driver("24.1.rc3", cann(TARGET, "8.0.0"), COMPAT)
     assert found == "no source names the oldest driver for CANN 8.0.0; this host has 24.1.rc3."
 
 
-def test_a_driver_that_is_newer_than_any_that_was_tried_is_let_through_with_a_word() -> None:
+def test_a_driver_newer_than_any_tested_is_accepted_with_a_note() -> None:
     target = cann(TARGET, "9.1.0")
     assert judge_driver("26.1.0", target, COMPAT) == ""
     found = judge_driver("27.0.0", target, COMPAT)
@@ -364,6 +364,6 @@ def test_a_driver_that_is_newer_than_any_that_was_tried_is_let_through_with_a_wo
     assert isinstance(judge_driver("25.0.1", target, COMPAT), Problem)
 
 
-def test_a_version_that_cannot_be_compared_is_let_through_with_a_word() -> None:
+def test_a_driver_version_of_unknown_format_is_accepted_with_a_note() -> None:
     found = judge_driver("custom", TARGET, COMPAT)
     assert found == "the driver version of this host, 'custom', has an unknown format."

@@ -43,7 +43,7 @@ def builds(world: World, monkeypatch: pytest.MonkeyPatch) -> list[ImageBuild]:
 
 
 @pytest.mark.parametrize("simulate", [True, False])
-def test_the_dockerfile_is_told_that_the_image_is_simulated(
+def test_the_dockerfile_has_an_argument_for_simulated_images(
     world: World, builds: list[ImageBuild], *, simulate: bool
 ) -> None:
     world.run(["full"], simulate=simulate)

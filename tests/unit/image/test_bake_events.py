@@ -65,13 +65,13 @@ def test_the_only_target_is_in_no_name(style: Style) -> None:
     ]
 
 
-def test_what_is_told_again_is_told_once(style: Style) -> None:
+def test_repeated_events_are_reported_once(style: Style) -> None:
     said = [started("[a os 1/1] RUN x"), done("[a os 1/1] RUN x")] * 2
     found = told(Events(["a", "b"]), style(said))
     assert [event.kind for event in found] == [EventKind.STARTED, EventKind.DONE]
 
 
-def test_an_image_that_was_written(style: Style) -> None:
+def test_a_written_image_is_an_event(style: Style) -> None:
     digest = f"sha256:{7:064}"
     said = [
         started("[a] exporting to image", "e"),
@@ -86,7 +86,7 @@ def test_an_image_that_was_written(style: Style) -> None:
     assert wrote == Event(kind=EventKind.WROTE, target="a", step=step, text=digest)
 
 
-def test_what_a_busy_engine_says_at_once(style: Style) -> None:
+def test_several_events_in_one_object_are_read(style: Style) -> None:
     """BuildKit may put all that it knows of a step into one object."""
     digest = f"sha256:{7:064}"
     parts = [
@@ -100,19 +100,19 @@ def test_what_a_busy_engine_says_at_once(style: Style) -> None:
 
 
 @pytest.mark.parametrize("error", ["context canceled", "rpc error: Canceled: context canceled"])
-def test_a_step_that_was_stopped_has_not_failed(error: str) -> None:
+def test_a_canceled_step_has_not_failed(error: str) -> None:
     said = [started("[a os 1/1] RUN x"), vertex("[a os 1/1] RUN x", error=error)]
     assert [e.kind for e in told(Events(["a", "b"]), compact(said))] == [EventKind.STARTED]
 
 
-def test_a_cache_that_is_not_there_is_no_failure() -> None:
+def test_a_missing_cache_is_no_failure() -> None:
     name = "importing cache manifest from r.test/cache:a"
     said = [vertex(f"[a] {name}", error="r.test/cache:a: not found")]
     assert [e.kind for e in told(Events(["a", "b"]), compact(said))] == [EventKind.DONE]
 
 
 @pytest.mark.parametrize("name", ["load metadata for r.test/x", "load build definition from D"])
-def test_what_fails_before_the_first_step(name: str) -> None:
+def test_a_failed_internal_step_is_reported(name: str) -> None:
     said = [vertex(f"[b internal] {name}", error="not found")]
     [event] = told(Events(["a", "b"]), compact(said))
     assert (event.kind, event.target, event.text) == (EventKind.FAILED, "b", "not found")

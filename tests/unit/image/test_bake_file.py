@@ -58,14 +58,14 @@ def test_a_file() -> None:
     }
 
 
-def test_what_bake_would_take_for_a_template_is_left_as_it_is() -> None:
+def test_template_syntax_of_bake_is_escaped() -> None:
     odd = build(arguments={"A": "${HOME} %{if} $x"}, contexts={"a": "/data/${x}"})
     found = target(bake_file([odd], Caches(), ca=None, index=False))
     assert found["args"] == {"A": "$${HOME} %%{if} $x"}
     assert found["contexts"] == {"a": "/data/$${x}"}
 
 
-def test_names_that_bake_allows_are_each_its_own() -> None:
+def test_bake_names_of_targets_are_valid_and_unique() -> None:
     names = bake_names(["a.b", "a_b", "a-b", "a..b"])
     assert len({*names.values()}) == 4
     assert all(name.replace("_", "").replace("-", "").isalnum() for name in names.values())
@@ -90,7 +90,7 @@ def test_each_target_has_a_cache_of_its_own(text: str, own: str, related: str) -
     ]
 
 
-def test_what_buildx_takes_is_let_through() -> None:
+def test_cache_options_are_passed_on_to_buildx() -> None:
     caches = Caches(
         sources=("type=local,src=/c", "type=registry,ref=x/{target}"),
         destinations=("type=inline", "type=local,dest=/c/{target}"),
@@ -114,7 +114,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "said"), BAD.items(), ids=BAD)
-def test_caches_that_cannot_be(text: str, said: str) -> None:
+def test_invalid_caches_are_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         check_caches(Caches(sources=(text,), destinations=(text,)), 1)
     first, second = caught.value.problems

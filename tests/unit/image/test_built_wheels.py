@@ -62,7 +62,7 @@ def test_an_interpreter_of_an_archive_builds_as_well(tmp_path: Path) -> None:
     assert "COPY --link --from=python /layer/ /" in builder
 
 
-def test_nobody_has_to_carry_it(checkout: Checkout) -> None:
+def test_a_built_wheel_is_no_artifact(checkout: Checkout) -> None:
     target = served(checkout)
     assert "serve_npu" not in target.artifacts
     assert "serve_npu" not in needed_files(target, simulate=True)
@@ -70,7 +70,7 @@ def test_nobody_has_to_carry_it(checkout: Checkout) -> None:
     assert "serve_npu" not in head
 
 
-def test_the_record_has_the_version_that_is_installed(checkout: Checkout) -> None:
+def test_the_record_has_the_installed_version(checkout: Checkout) -> None:
     files = rendered(checkout, "served")
     made = described(files)
     record = json.loads(made["target.json"])

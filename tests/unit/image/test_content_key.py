@@ -57,7 +57,7 @@ def test_the_order_does_not_count() -> None:
     assert replace(FULL, files=turned).key == FULL.key
 
 
-def test_files_that_no_dockerfile_reads_do_not_count() -> None:
+def test_files_not_read_by_a_dockerfile_do_not_count() -> None:
     assert inputs({"Dockerfile": "x", "compose.yaml": "y"}) == inputs({"Dockerfile": "x"})
 
 
@@ -83,14 +83,14 @@ SHARED = {"a": "1", "b.py": "2", "guard/c": "3", "guard/in/d": "4", "guardian": 
         ("RUN --mount=type=bind,from=cannery-not,source=a,target=/x y", []),
     ],
 )
-def test_of_the_shared_context_only_what_the_dockerfile_names_counts(
+def test_only_context_files_named_in_the_dockerfile_count(
     dockerfile: str, names: list[str]
 ) -> None:
     read = context_files({"Dockerfile": dockerfile}, SHARED)
     assert read == {"Dockerfile": dockerfile, **{f"cannery/{name}": SHARED[name] for name in names}}
 
 
-def test_simulated_packages_take_the_place_of_the_files_that_they_stand_in_for() -> None:
+def test_simulated_packages_replace_the_real_artifacts() -> None:
     real, simulated = inputs({}), inputs({}, simulator="spec")
     assert real.artifacts.keys() == TARGET.artifacts.keys()
     assert simulated.artifacts.keys() == {"simulator", *TARGET.real_artifacts}

@@ -55,7 +55,7 @@ def made(record: Mapping[str, Any] = RECORD) -> dict[str, str]:
     )
 
 
-def test_what_the_scripts_of_cann_must_set() -> None:
+def test_the_environment_expected_of_cann_scripts() -> None:
     files = made()
     toolkit, kernels, nnal = (
         json.loads(files[f"cann/{name}.json"]) for name in ("toolkit", "kernels", "nnal")
@@ -83,7 +83,7 @@ def test_files_of_the_build() -> None:
     assert (files["leave-out"], files["compile"]) == ("*/tests\n*.a\n", "/opt\n")
 
 
-def test_what_is_in_the_image() -> None:
+def test_the_files_describe_the_image() -> None:
     files = made()
     assert files["environment"].splitlines()[-2:] == [
         'PATH="/atb/cxx_abi_1/bin:/cann/bin:/usr/bin"',
@@ -98,7 +98,7 @@ def test_what_is_in_the_image() -> None:
     assert files["requirements.lock"] == LOCK
 
 
-def test_a_login_shell_completes_paths_and_keeps_what_is_set(tmp_path: Path) -> None:
+def test_a_login_shell_completes_paths_and_keeps_set_variables(tmp_path: Path) -> None:
     script = tmp_path / "profile.sh"
     script.write_text(made()["profile.sh"], encoding="utf-8")
     done = subprocess.run(
@@ -111,7 +111,7 @@ def test_a_login_shell_completes_paths_and_keeps_what_is_set(tmp_path: Path) -> 
     assert done.stdout == "/atb/cxx_abi_1/bin:/mine:/cann/bin own []\n"
 
 
-def test_the_image_s_record_is_what_the_image_tests_expect(checkout: Checkout) -> None:
+def test_the_image_s_record_matches_the_record_of_its_plan(checkout: Checkout) -> None:
     target = checkout.target()
     record = plan_image(target, read_lock(checkout.project, target)).image_record
     files = described(Renderer(checkout.project).render(target).files)
@@ -135,7 +135,7 @@ def test_the_image_s_record_is_what_the_image_tests_expect(checkout: Checkout) -
         ("requirements.lock", f"{LOCK}six==1\n", "target.json has no layer for six"),
     ],
 )
-def test_files_that_do_not_fit(tmp_path: Path, name: str, text: str, said: str) -> None:
+def test_mismatched_files_are_refused(tmp_path: Path, name: str, text: str, said: str) -> None:
     files = {"Dockerfile": DOCKERFILE, "target.json": json.dumps(RECORD), "requirements.lock": LOCK}
     for file, content in {**files, name: text}.items():
         (tmp_path / file).write_text(content, encoding="utf-8")

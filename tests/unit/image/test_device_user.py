@@ -87,7 +87,7 @@ def test_nothing_of_another_user_with_the_number_is_left(
 
 
 @needs_root
-def test_a_name_that_is_also_a_password_field(tmp_path: Path) -> None:
+def test_a_user_named_x_leaves_password_fields_alone(tmp_path: Path) -> None:
     (tmp_path / "etc").mkdir()
     for name in ("shadow", "gshadow"):
         (tmp_path / "etc" / name).touch()

@@ -55,7 +55,7 @@ def test_it_is_downloaded_and_not_run(tmp_path: Path, files: dict[str, str]) -> 
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["serve_npu-1.1.tar.gz"]
 
 
-def test_another_file_of_that_name_is_refused(tmp_path: Path) -> None:
+def test_an_sdist_with_another_hash_is_refused(tmp_path: Path) -> None:
     sdist(tmp_path / "index")
     done = download(tmp_path, "0" * 64)
     assert done.returncode

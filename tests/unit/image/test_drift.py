@@ -52,7 +52,7 @@ def test_in_sync(checkout: Checkout, images: Path) -> None:
     ],
     ids=["missing", "a line", "last newline", "Windows", "no text", "empty"],
 )
-def test_a_file_that_is_not_what_is_rendered(
+def test_a_changed_or_missing_file_gives_a_diff(
     checkout: Checkout, images: Path, harm: Callable[[bytes], bytes | None], said: str
 ) -> None:
     path = images / "full" / "target.json"
@@ -82,7 +82,7 @@ def test_an_orphaned_rendered_file_is_reported(checkout: Checkout, images: Path,
 @pytest.mark.parametrize(
     "name", ["full/notes.txt", "full/artifacts/x.run", "gone/Dockerfile", "gone/x", "notes.txt"]
 )
-def test_a_file_that_was_never_rendered(checkout: Checkout, images: Path, name: str) -> None:
+def test_a_never_rendered_file_is_a_stray(checkout: Checkout, images: Path, name: str) -> None:
     write_files({images / name: "mine"})
     found = difference(checkout)
     assert (found.changed, found.orphans, found.strays) == ({}, (), (images / name,))

@@ -180,7 +180,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", [*BAD])
-def test_a_toolkit_that_is_not_whole(
+def test_an_incomplete_toolkit_is_an_error(
     machine: Machine, capfd: pytest.CaptureFixture[str], case: str
 ) -> None:
     script, said = BAD[case]
@@ -218,7 +218,7 @@ VARIABLES = {
 
 
 @pytest.mark.parametrize("case", [*VARIABLES])
-def test_scripts_that_set_other_variables_than_env(
+def test_a_script_variable_different_from_env_is_an_error(
     machine: Machine, capfd: pytest.CaptureFixture[str], case: str
 ) -> None:
     name, value, *said = VARIABLES[case]
@@ -229,7 +229,9 @@ def test_scripts_that_set_other_variables_than_env(
     assert "cann_environment.json" in text
 
 
-def test_a_variable_that_env_lacks(machine: Machine, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_variable_missing_in_env_fails(
+    machine: Machine, capfd: pytest.CaptureFixture[str]
+) -> None:
     script = OLD + SET_ENV + 'echo "export NEWER=1" >>"$ASCEND/ascend-toolkit/set_env.sh"\n'
     assert machine.install("toolkit", script, environment=machine.table()) == 1
     assert "gives NEWER '1', and ENV would have no value" in capfd.readouterr().err
@@ -249,7 +251,7 @@ BAD_KERNELS = {
 
 
 @pytest.mark.parametrize("case", [*BAD_KERNELS])
-def test_kernels_that_are_not_right(
+def test_invalid_kernels_are_refused(
     machine: Machine, capfd: pytest.CaptureFixture[str], case: str
 ) -> None:
     machine.install("toolkit", OLD + SET_ENV)

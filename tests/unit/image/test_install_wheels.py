@@ -235,7 +235,7 @@ def test_launchers_import_the_plugin(program: Program, tmp_path: Path, layer: Pa
         assert lines[:2] == [f"#!{DEBIAN[0]}", "import deepspeed_npu"]
 
 
-def test_a_wheel_that_does_not_fit_ends_the_program(install: Install, tmp_path: Path) -> None:
+def test_a_missing_wheel_ends_the_program(install: Install, tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as ended:
         install(*DEBIAN, tmp_path / "none-1.0-py3-none-any.whl")
     assert ended.value.code

@@ -34,7 +34,7 @@ def run(shims: Path, *argv: str, given: bytes = b"") -> subprocess.CompletedProc
 
 
 @pytest.mark.parametrize("argv", [("uname", "-m"), ("uname", "-i"), ("uname", "-p"), ("arch",)])
-def test_the_machine_is_that_of_the_target(shims: Path, argv: tuple[str, ...]) -> None:
+def test_uname_and_arch_print_the_target_machine(shims: Path, argv: tuple[str, ...]) -> None:
     assert run(shims, *argv).stdout.decode() == f"{MACHINE}\n"
 
 
@@ -47,7 +47,7 @@ def test_the_usual_answers_start_no_other_program(shims: Path, argv: tuple[str, 
     assert (done.stdout.decode(), done.stderr) == (f"{MACHINE}\n", b"")
 
 
-def test_all_else_that_uname_says_stays(shims: Path) -> None:
+def test_other_output_of_uname_is_unchanged(shims: Path) -> None:
     said = run(shims, "uname", "-s").stdout.decode()
     assert said == f"{platform.system()}\n"
     whole = run(shims, "uname", "-a").stdout.decode().split()

@@ -82,7 +82,9 @@ def test_another_base_moves_the_system_and_only_it_where_wheels_fit_both(
         ("apex", ["wheels-vendor-apex", "guard"]),
     ],
 )
-def test_what_a_change_makes_anew(checkout: Checkout, component: str, names: list[str]) -> None:
+def test_the_layers_rebuilt_by_a_change(
+    checkout: Checkout, component: str, names: list[str]
+) -> None:
     full, bare = checkout.target("full"), checkout.target("bare")
     found = {each.id: [*layers(checkout, each).values()] for each in (full, bare)}
     change = change_of(component, [full, bare], found)
@@ -139,7 +141,7 @@ def test_triton_ascend_is_the_last_wheel(checkout: Checkout) -> None:
     assert [*target.components][-1] == "triton_ascend"
 
 
-def test_triton_is_installed_before_the_triton_ascend_that_requires_it(checkout: Checkout) -> None:
+def test_triton_is_installed_before_triton_ascend(checkout: Checkout) -> None:
     target = with_extras(checkout, "triton_ascend")
     lock = lock_of(target, locked("triton==3.5.0", "triton-ascend"))
     last = plan_image(target, lock).layers[-3:]

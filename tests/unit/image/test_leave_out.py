@@ -23,7 +23,7 @@ def with_keep(keep: str) -> str:
     return edited("    torch: 2.3.1\n", f"    torch: 2.3.1\n    keep: {keep}\n") + LEAVE_OUT
 
 
-def test_a_target_leaves_out_everything_that_it_does_not_keep(tmp_path: Path) -> None:
+def test_a_target_leaves_out_everything_except_its_kept_parts(tmp_path: Path) -> None:
     target = load(tmp_path, MATRIX + LEAVE_OUT).targets["full"]
     assert target.leave_out == ("*-packages/numpy/tests", "usr/lib/test", "usr/lib/*.a")
     target = load(tmp_path, with_keep("[tests]")).targets["full"]
@@ -49,7 +49,7 @@ def test_the_patterns_by_which_the_layers_are_made(tmp_path: Path) -> None:
     ],
     ids=["unknown", "no list", "absolute", "space", "no patterns", "no mapping"],
 )
-def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+def test_a_mistake_is_reported_with_its_place(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(MatrixError) as caught:
         load(tmp_path, text)
     [problem] = caught.value.problems

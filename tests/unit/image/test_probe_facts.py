@@ -110,7 +110,7 @@ def test_files_of_no_wheel(site: Path) -> None:
     assert wrong(site) == ["stray.so"]
 
 
-def test_a_package_is_the_one_that_is_imported(site: Path) -> None:
+def test_of_two_packages_the_imported_one_is_reported(site: Path) -> None:
     """Of two with one name Python imports the first in its path."""
     install(site, "numpy", ["any"], version="1.26.4")
     install(site.parent / "first", "NumPy", ["any"], version="2.0")

@@ -54,11 +54,11 @@ def test_all_bounds_of_a_package_stand(
     assert not any(found.contains(version) for version in left_out), found
 
 
-def test_a_bound_does_not_loosen_a_version_that_is_held(full: Target) -> None:
+def test_a_bound_does_not_loosen_a_held_version(full: Target) -> None:
     assert lines(full, "torch>=2.1", "torch<3")["torch"] == "torch==2.3.1"
 
 
-def test_all_reasons_are_said(full: Target) -> None:
+def test_a_pin_names_all_its_reasons(full: Target) -> None:
     changed = replace(full, requirements=("setuptools>=60",))
     lock = parse_lock(locked(PACKAGES[-1], "-r x.in"))
     found = {each.name: each for each in plan_image(changed, lock).pins}

@@ -89,7 +89,7 @@ def test_the_machine_is_in_every_path_and_option(checkout: Checkout) -> None:
     assert "source=apex-0.1+ascend-cp39-cp39-linux_x86_64.whl" in text
 
 
-def test_installers_that_call_programs_of_the_target_run_on_its_machine(tmp_path: Path) -> None:
+def test_emulated_installers_run_on_the_target_platform(tmp_path: Path) -> None:
     layout = "    layout: ascend-toolkit\n"
     checkout = make_checkout(tmp_path, MATRIX.replace(layout, f"{layout}    installer: emulated\n"))
     text = rendered(checkout, checkout.target())["Dockerfile"]
@@ -116,7 +116,7 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("changes", "trace"), LEFT_OUT.values(), ids=LEFT_OUT)
-def test_a_component_that_is_left_out_leaves_no_trace(
+def test_an_omitted_component_leaves_no_trace(
     checkout: Checkout, changes: dict[str, Any], trace: str
 ) -> None:
     def traces(target: Target) -> set[str]:
@@ -133,14 +133,14 @@ def test_a_component_that_is_left_out_leaves_no_trace(
     assert not traces(checkout.target(**changes))
 
 
-def test_a_template_that_is_none(checkout: Checkout) -> None:
+def test_an_invalid_template_is_an_error(checkout: Checkout) -> None:
     template = checkout.project.templates / "Dockerfile.j2"
     template.write_text("FROM x\n{% if %}\n", encoding="utf-8")
     with pytest.raises(MatrixError, match=r"Dockerfile.j2:2:1: Expected an expression"):
         Renderer(checkout.project).render(checkout.target())
 
 
-def test_a_template_that_is_not_there(checkout: Checkout) -> None:
+def test_a_missing_context_file_is_an_error(checkout: Checkout) -> None:
     (checkout.project.build_context / "install-wheels").unlink()
     with pytest.raises(FileError, match="install-wheels: no such file"):
         Renderer(checkout.project).render(checkout.target())
@@ -157,7 +157,7 @@ def test_only_files_of_the_context_list_count(checkout: Checkout) -> None:
     assert {"seal-layer", "guard/cannery_guard.py"} <= before.keys()
 
 
-def test_a_mode_of_a_file_that_reaches_a_build_counts(checkout: Checkout) -> None:
+def test_the_executable_bit_of_a_context_file_counts(checkout: Checkout) -> None:
     before = read_context(checkout.project)
     path = checkout.project.build_context / "seal-layer"
     assert path.stat().st_mode & 0o100

@@ -20,7 +20,9 @@ CAPABILITY = bytes.fromhex("0000000200200000000000000000000000000000")
 """The right to open raw sockets, as the file system has it."""
 
 
-def test_a_layer_is_what_a_step_made_and_changed(seal: Seal, trees: tuple[Path, Path]) -> None:
+def test_a_layer_has_the_new_and_changed_files_of_a_step(
+    seal: Seal, trees: tuple[Path, Path]
+) -> None:
     before, after = trees
     write(after / "usr" / "lib" / "new.so", "new")
     write(after / "etc" / "passwd", "user", date=1_000_000_001)
@@ -60,9 +62,7 @@ def test_links_stay_links(seal: Seal, trees: tuple[Path, Path], layer: Path) -> 
     assert (layer / "one").stat().st_ino == (layer / "other").stat().st_ino
 
 
-def test_compiled_files_stay_only_where_that_is_asked_for(
-    seal: Seal, trees: tuple[Path, Path]
-) -> None:
+def test_compiled_files_stay_only_with_keep_compiled(seal: Seal, trees: tuple[Path, Path]) -> None:
     before, after = trees
     write(after / "lib" / "a.py", "a")
     write(after / "lib" / "__pycache__" / "a.cpython-311.pyc", "compiled")
@@ -105,7 +105,7 @@ def test_a_layer_of_links_takes_no_space(seal: Seal, trees: tuple[Path, Path], l
     assert (layer / "opt" / "a" / "run.sh").stat().st_ino == (layer / "opt" / "twin").stat().st_ino
 
 
-def test_what_a_layer_of_links_leaves_out_stays_for_the_next_step(
+def test_files_left_out_of_a_linked_layer_stay_for_the_next_step(
     seal: Seal, trees: tuple[Path, Path], layer: Path
 ) -> None:
     before, after = trees
@@ -125,7 +125,7 @@ def _listing(tree: Path) -> list[tuple[str, int, int, int, int, float]]:
     ]
 
 
-def test_what_was_removed_is_told_once(
+def test_removed_files_are_reported_once(
     seal: Seal, trees: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, after = trees
@@ -146,7 +146,7 @@ def test_every_date_becomes_the_same(seal: Seal, layer: Path) -> None:
     assert dates == {DATE}
 
 
-def test_what_came_with_an_older_date_keeps_it(
+def test_files_older_than_the_step_keep_their_date(
     seal: Seal, trees: tuple[Path, Path], layer: Path, tmp_path: Path
 ) -> None:
     before, after = trees
@@ -203,7 +203,7 @@ def test_a_wheel_does_not_say_from_where_it_was_installed(
     assert (info / "direct_url.json").exists()
 
 
-def test_what_is_left_out_goes_with_all_that_is_in_it(seal: Seal, layer: Path) -> None:
+def test_a_left_out_folder_is_removed_with_its_contents(seal: Seal, layer: Path) -> None:
     patterns = "*-packages/p/*/tests\n*-packages/p/tests\nusr/bin/*dump*\n"
     write(layer.with_name("leave-out"), patterns)
     site = layer / "usr" / "lib" / "site-packages"
@@ -272,7 +272,7 @@ def test_compiled_files_of_other_layers(seal: Seal, layer: Path, tmp_path: Path)
     assert {int(path.stat().st_mtime) for path in layer.rglob("*")} == {DATE}
 
 
-def test_what_a_running_system_makes_again_is_left_out(
+def test_caches_logs_and_temporary_files_are_left_out(
     seal: Seal, trees: tuple[Path, Path], layer: Path
 ) -> None:
     before, after = trees
@@ -284,7 +284,7 @@ def test_what_a_running_system_makes_again_is_left_out(
 
 
 @needs_root
-def test_folders_of_logs_and_caches_stay_without_what_is_in_them(
+def test_folders_of_logs_and_caches_stay_without_their_files(
     seal: Seal, trees: tuple[Path, Path], layer: Path
 ) -> None:
     """Packages own them, and programs such as nginx do not start without them."""
@@ -312,7 +312,7 @@ def test_equal_size_and_date_are_not_equal_content(
     assert seal("--before", before, "--after", after, *options) == {"etc/passwd": "evil"}
 
 
-def test_a_file_that_both_systems_share_is_not_read(
+def test_a_file_hard_linked_in_both_trees_is_not_read(
     seal: Seal, trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of CANN's installers runs on top of gigabytes, which it leaves as they are."""

@@ -60,7 +60,7 @@ def test_every_program_has_the_one_list_of_marks() -> None:
         ("nnal/atb/8.1.RC1/atb/cxx_abi_0/lib/libatb.so", LIBRARY),
     ],
 )
-def test_what_was_copied_out_of_a_simulated_image_is_told(
+def test_files_copied_from_a_simulated_image_are_found(
     tmp_path: Path, path: str, content: bytes
 ) -> None:
     home = tmp_path / "ascend-toolkit" / "8.1.RC1"

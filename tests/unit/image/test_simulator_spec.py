@@ -19,7 +19,7 @@ from tests.unit.applications import TEXT
 from tests.unit.matrices import load
 
 
-def test_packages_that_the_simulator_makes(tmp_path: Path) -> None:
+def test_the_packages_made_by_the_simulator(tmp_path: Path) -> None:
     targets = load(tmp_path, TEXT).targets
     asked = {
         name: [package["component"] for package in package_spec(target)["packages"]]
@@ -45,7 +45,7 @@ def test_the_layout_and_the_version_are_the_targets(layout: str) -> None:
     assert (spec["layout"], spec["cann"], spec["arch"]) == (layout, "8.0.RC2", "aarch64")
 
 
-def test_a_chip_that_the_simulator_does_not_know() -> None:
+def test_a_chip_unknown_to_the_simulator_is_an_error() -> None:
     target = parse_matrix(TEXT.replace("910b", "310b"), "matrix.yaml").targets["served"]
     with pytest.raises(UsageError) as caught:
         package_spec(target)
@@ -98,18 +98,18 @@ NEW = "libascendcl aclrtDeviceGetBareTgid"
 @pytest.mark.parametrize(
     ("cann", "lacks"), [("8.0.RC2", True), ("8.2.RC1", True), ("8.3.RC1", False), ("9.1.0", False)]
 )
-def test_an_older_release_lacks_what_came_later(cann: str, lacks: bool) -> None:
+def test_an_older_release_lacks_newer_symbols(cann: str, lacks: bool) -> None:
     assert (NEW in missing_symbols(CannVersion.parse(cann))) is lacks
 
 
-def test_a_later_release_has_what_an_earlier_one_has() -> None:
+def test_a_later_release_has_all_symbols_of_an_earlier_one() -> None:
     order = sorted(CannVersion.parse(text) for text in json.loads(SYMBOLS.read_text("utf-8")))
     every = [set(missing_symbols(cann)) for cann in order]
     assert all(later < earlier for earlier, later in pairwise(every))
     assert every[-1] == set()
 
 
-def test_the_packer_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_spec_lists_missing_symbols(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     symbols = tmp_path / "symbols.json"
     symbols.write_text('{"8.0.RC3": ["libascendcl aclLater"], "8.5.0": ["libatb _ZN3atb"]}')
     monkeypatch.setattr(simulator_spec, "SYMBOLS", symbols)
@@ -118,7 +118,7 @@ def test_the_packer_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert package_spec(final)["lacks"] == ["libascendcl aclLater", "libatb _ZN3atb"]
 
 
-def test_an_interim_build_has_the_symbols_of_the_release_that_it_is_near(tmp_path: Path) -> None:
+def test_an_interim_build_has_the_symbols_of_the_nearest_release(tmp_path: Path) -> None:
     target = load(tmp_path).targets["bare"]
     assert target.cann.interim
     assert package_spec(target)["lacks"] == missing_symbols(

@@ -138,7 +138,9 @@ def test_facts_of_two_toolkits_and_of_another_machine_s_library(
     assert found["arches"] == ["aarch64", "x86_64"]
 
 
-def test_stand_ins_and_a_driver_are_told(facts: Callable[[], dict[str, Any]], tree: Path) -> None:
+def test_stand_ins_and_a_driver_are_reported(
+    facts: Callable[[], dict[str, Any]], tree: Path
+) -> None:
     write(tree / ASCEND / "simulated/Ascend-cann-toolkit")
     write(tree / ASCEND / "driver/lib64/driver/libascend_hal.so", elf(183))
     write(tree / ASCEND / "driver/version.info", "Version=24.1.rc3\n")
@@ -154,7 +156,7 @@ def test_an_image_without_cann_has_no_facts(
     assert facts()["releases"] == {"toolkit": [], "kernels": [], "nnal": []}
 
 
-def test_the_layers_are_together_what_the_image_has(take: Take, tree: Path) -> None:
+def test_each_file_of_cann_is_in_exactly_one_layer(take: Take, tree: Path) -> None:
     write(tree / ASCEND / "driver/lib64/driver/libascend_hal.so", elf(183))
     layers = [take(component) for component in COMPONENTS]
     whole = {path: text for layer in layers for path, text in layer.items()}
@@ -193,7 +195,7 @@ def test_modes_dates_and_hard_links_are_kept(take: Take, tree: Path, tmp_path: P
     assert (made / "usr/local").stat().st_mode & 0o777 == 0o755
 
 
-def test_a_component_that_is_not_there_is_an_error(take: Take, tree: Path) -> None:
+def test_a_missing_component_is_an_error(take: Take, tree: Path) -> None:
     (tree / ASCEND / "nnal").rename(tree / "elsewhere")
     with pytest.raises(SystemExit, match="the image has no nnal"):
         take("nnal")

@@ -69,6 +69,6 @@ def test_a_wrong_index(tmp_path: Path, old: str, new: str, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_an_index_that_no_target_uses_is_named(tmp_path: Path) -> None:
+def test_an_unused_index_is_reported(tmp_path: Path) -> None:
     text = edited("    torch_index: cpu\n", "", TEXT)
     assert "torch_indexes: cpu" in load(tmp_path, text).unused

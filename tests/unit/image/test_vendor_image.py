@@ -56,7 +56,7 @@ def fill(folder: Path) -> Path:
     return folder
 
 
-def test_the_first_source_that_has_cann_is_used(tmp_path: Path) -> None:
+def test_the_first_source_with_cann_is_used(tmp_path: Path) -> None:
     folder, download, image = CannSource.FOLDER, CannSource.DOWNLOAD, CannSource.IMAGE
     assert chosen(known(), tmp_path, image, folder) == IMAGE
     assert chosen(known(), tmp_path, folder, download, image) == IMAGE
@@ -114,7 +114,7 @@ def test_an_image_without_a_digest_is_refused(target: Target, said: str, tmp_pat
     assert chosen(target, tmp_path, CannSource.IMAGE, CannSource.FOLDER) == ""
 
 
-def test_what_fits_is_taken() -> None:
+def test_a_suitable_image_is_taken() -> None:
     check_facts(PLAIN, IMAGE, FACTS, simulated=False)
     upper = replace(FACTS, releases={**FACTS.releases, "toolkit": ["8.0.rc2"]})
     check_facts(PLAIN, IMAGE, upper, simulated=False)
@@ -158,7 +158,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("changes", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_does_not_fit_is_refused(changes: dict[str, Any], said: str) -> None:
+def test_an_unsuitable_image_is_refused(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(ArtifactError) as caught:
         check_facts(PLAIN, IMAGE, replace(FACTS, **changes), simulated=False)
     assert f"{IMAGE} {said}" in str(caught.value)
@@ -169,7 +169,7 @@ def test_what_does_not_fit_is_refused(changes: dict[str, Any], said: str) -> Non
     )
 
 
-def test_all_that_does_not_fit_is_told_at_once() -> None:
+def test_all_mismatches_are_reported_at_once() -> None:
     nothing = VendorFacts(
         releases={}, arches=[], operators=[], stand_ins=[], driver=[], record=False
     )
@@ -180,7 +180,7 @@ def test_all_that_does_not_fit_is_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"releases": {}}', '{"x": 1}', "null"])
-def test_facts_that_are_none(text: str) -> None:
+def test_invalid_facts_are_refused(text: str) -> None:
     with pytest.raises((ValueError, TypeError)):
         VendorFacts.parse(text)
 
@@ -228,7 +228,7 @@ def build() -> ImageBuild:
     )
 
 
-def test_the_dockerfile_that_takes_cann_is_in_the_bake_file() -> None:
+def test_the_bake_file_has_the_dockerfile_for_taking_cann() -> None:
     found = json.loads(bake_file([build()], Caches(), ca=Path("/ca.pem"), index=False))
     # A bake target that uses results of another would lose the session of that one's contexts.
     assert {*found["target"]} == {"a_b"}

@@ -44,7 +44,7 @@ DEEPSPEED = "    file: deepspeed-0.6.0-py3-none-any.whl\n    origin: built where
         ("      serve_npu:\n", "      python:\n", "'python' is the name of another component."),
     ],
 )
-def test_a_mistake_is_told(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_a_mistake_is_reported(tmp_path: Path, old: str, new: str, said: str) -> None:
     problems = refused(tmp_path, edited(old, new, BUILT))
     assert [each for each in problems if said in each and each.startswith("matrix.yaml:")]
 

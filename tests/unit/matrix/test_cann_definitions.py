@@ -95,7 +95,7 @@ def test_a_release_has_its_own_in_place_of_the_layout_s() -> None:
     assert x86.nnal is None
 
 
-def test_a_release_that_is_no_version() -> None:
+def test_an_invalid_release_is_an_error() -> None:
     with pytest.raises(MatrixError, match=r"'9\.1' is not a CANN version"):
         parse_matrix(text(layouts=LAYOUTS.replace("9.1.1", "9.1")), "matrix.yaml")
 
@@ -165,7 +165,7 @@ def test_mistakes_of_a_layout(old: str, new: str, said: str) -> None:
     assert said in str(raised.value)
 
 
-def test_what_neither_the_release_nor_its_layout_names_is_missing() -> None:
+def test_values_in_neither_the_release_nor_its_layout_are_missing() -> None:
     layouts = LAYOUTS.replace("    toolkit: toolkit_{release}_{machine}.run\n", "")
     layouts = layouts.replace("    origin: the vendor\n", "").replace(
         "      default:", "      310p:"
@@ -178,7 +178,7 @@ def test_what_neither_the_release_nor_its_layout_names_is_missing() -> None:
     assert "nnal: there is no 'origin', and cann_layouts has none for its layout." in said
 
 
-def test_a_mistake_of_a_layout_is_the_only_one_that_is_reported() -> None:
+def test_a_mistake_in_a_layout_is_the_only_problem_reported() -> None:
     layouts = LAYOUTS.replace("toolkit_{release}", "toolkit_{version}")
     old, new = (
         ", ".join(f"{each}: {version}" for each in ("toolkit", "kernels", "nnal"))

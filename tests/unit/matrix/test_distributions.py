@@ -22,7 +22,7 @@ def read(folder: Path, text: str) -> MatrixError:
     return caught.value
 
 
-def test_every_distribution_has_what_the_layers_ask_for() -> None:
+def test_every_distribution_has_the_packages_of_the_layers() -> None:
     found = load_distributions()
     assert {*found} == {"debian", "ubuntu", "openeuler"}
     for each in found.values():
@@ -31,7 +31,7 @@ def test_every_distribution_has_what_the_layers_ask_for() -> None:
     assert "gcc-c++" in found["openeuler"].packages_for("compiler")
 
 
-def test_what_has_no_entry_is_the_name_of_a_package() -> None:
+def test_a_name_without_an_entry_is_a_package_name() -> None:
     debian = load_distributions()["debian"]
     assert debian.packages_for("pdsh", "ssh", "compiler") == (
         *("g++", "make"),

@@ -30,7 +30,7 @@ def test_without_facts_nothing_is_judged(tmp_path: Path) -> None:
     assert "matrix.yaml is judged by the compat.yaml in the same folder" in str(caught.value)
 
 
-def test_a_matrix_that_is_a_link_has_the_facts_beside_the_link(tmp_path: Path) -> None:
+def test_a_symlinked_matrix_uses_the_facts_beside_the_link(tmp_path: Path) -> None:
     checkout, elsewhere = tmp_path / "checkout", tmp_path / "elsewhere"
     checkout.mkdir()
     elsewhere.mkdir()

@@ -28,7 +28,7 @@ def test_every_combination_is_a_target_in_the_order_of_the_axes(tmp_path: Path) 
     assert targets(tmp_path, FAMILY) == ["own-new", "own-old", "base-new", "base-old"]
 
 
-def test_a_target_has_what_is_common_and_what_its_values_have(tmp_path: Path) -> None:
+def test_a_target_combines_common_keys_and_keys_of_its_values(tmp_path: Path) -> None:
     found = load(tmp_path, HEAD + FAMILY).targets
     assert {target.summary for target in found.values()} == {"one of many"}
     assert found["own-old"].python.name == found["own-new"].python.name == "own-python"
@@ -78,7 +78,7 @@ SELECTED = {
 
 
 @pytest.mark.parametrize(("text", "ids"), SELECTED.values(), ids=SELECTED)
-def test_combinations_that_are_left_out_or_kept(tmp_path: Path, text: str, ids: list[str]) -> None:
+def test_combinations_are_excluded_and_included(tmp_path: Path, text: str, ids: list[str]) -> None:
     assert targets(tmp_path, f"{FAMILY}    {text}\n") == ids
 
 
@@ -126,14 +126,14 @@ def test_the_merge_of_one_target_does_not_show_in_another(tmp_path: Path) -> Non
     assert load(tmp_path, HEAD + text).targets["base-old"].requirements == ("tqdm", "einops")
 
 
-def test_an_axis_may_be_named_like_nothing_that_python_can_name(tmp_path: Path) -> None:
+def test_an_axis_name_need_not_be_a_python_identifier(tmp_path: Path) -> None:
     text = edited("{python}-{pair}", "{0}-{a.b}", FAMILY)
     text = edited("      python:\n", "      '0':\n", text)
     text = edited("      pair:\n", "      a.b:\n", text)
     assert targets(tmp_path, text) == ["own-new", "own-old", "base-new", "base-old"]
 
 
-def test_a_value_that_no_target_has_is_named(tmp_path: Path) -> None:
+def test_an_unused_value_of_an_axis_is_reported(tmp_path: Path) -> None:
     family = FAMILY + "    exclude: [{pair: old, python: own}, {pair: old, python: base}]\n"
     matrix = load(tmp_path, HEAD + family)
     assert "families: many.pair.old" in matrix.unused
@@ -159,7 +159,7 @@ def test_a_family_of_ten_million_targets_is_refused_at_once(tmp_path: Path) -> N
     assert problem.startswith("matrix.yaml:")
 
 
-def test_families_that_are_too_many_together(tmp_path: Path) -> None:
+def test_too_many_combinations_in_all_are_refused(tmp_path: Path) -> None:
     text = axes_of(100, 60)
     text += text.replace("families:\n", "").replace("many:", "more:")
     problems = refused(tmp_path, text)
@@ -167,7 +167,7 @@ def test_families_that_are_too_many_together(tmp_path: Path) -> None:
     assert not [each for each in problems if "many has" in each]
 
 
-def test_targets_that_are_too_many(tmp_path: Path) -> None:
+def test_too_many_targets_are_refused(tmp_path: Path) -> None:
     text = "targets:\n" + "".join(f"  t{number}: {{}}\n" for number in range(10_001))
     [problem] = refused(tmp_path, text)
     assert "there are 10,001 targets, and a file may have 10,000" in problem

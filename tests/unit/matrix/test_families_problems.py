@@ -140,14 +140,14 @@ def test_a_target_is_there_once_under_targets_too(tmp_path: Path) -> None:
     assert "target 'own-new' is declared already, in line " in problem
 
 
-def test_what_is_wrong_with_a_target_is_said_where_it_is_written(tmp_path: Path) -> None:
+def test_a_problem_of_a_target_is_reported_at_its_place(tmp_path: Path) -> None:
     text = edited("torch_npu: 2.1.0.post6", "torch_npu: 2.3.1.post2\n          # here", FAMILY)
     problems = refused(tmp_path, text)
     assert all(problem.startswith(place(text, "2.3.1.post2\n")) for problem in problems)
     assert all("cannot be imported with torch 2.1.0" in problem for problem in problems)
 
 
-def test_what_a_target_lacks_is_said_with_its_name(tmp_path: Path) -> None:
+def test_a_missing_key_is_reported_with_the_target_name(tmp_path: Path) -> None:
     text = edited("      platform: linux/arm64\n", "", FAMILY) + TWO_OF_THEM
     problems = refused(tmp_path, text)
     assert [problem.split(": ", 1)[1] for problem in problems] == [

@@ -108,11 +108,11 @@ def test_the_hash_of_a_file_of_a_layout_goes_into_its_release(name: str, added: 
 
 
 @pytest.mark.parametrize("text", [WHOLE.replace("9.1.0:\n", "9.1.0: 7\n  x:\n"), "- 1\n"])
-def test_a_matrix_that_cannot_be_read_has_no_place(text: str) -> None:
+def test_an_unreadable_matrix_has_no_place(text: str) -> None:
     assert not has_place(text, "toolkit_9.1.0_aarch64.run")
 
 
-def test_the_hash_goes_into_the_file_that_has_the_release() -> None:
+def test_the_hash_goes_into_the_file_with_the_release() -> None:
     head, _, tail = WHOLE.partition("cann_layouts:\n")
     releases, _, others = tail.partition("\napex:")
     data = {"cannery/data/cann.yaml": f"cann_layouts:\n{releases}"}

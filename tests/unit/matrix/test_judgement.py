@@ -88,7 +88,7 @@ CAUSES = {
 
 
 @pytest.mark.parametrize(("old", "new", "anchor", "said"), CAUSES.values(), ids=CAUSES)
-def test_a_cause_is_reported_once_with_the_targets_that_it_concerns(
+def test_a_cause_is_reported_once_with_all_affected_targets(
     tmp_path: Path, old: str, new: str, anchor: str, said: str
 ) -> None:
     text = doubled(9, MATRIX.replace(old, new, 1))
@@ -105,7 +105,7 @@ def test_a_cause_in_one_target_names_no_other(tmp_path: Path) -> None:
     assert "It concerns" not in problem
 
 
-def test_a_cause_in_a_value_of_an_axis_names_the_targets_that_have_it(tmp_path: Path) -> None:
+def test_a_cause_in_an_axis_value_names_the_affected_targets(tmp_path: Path) -> None:
     text = MATRIX.replace("targets:\n", FAMILY + "targets:\n")
     text = edited(
         "new: {torch: 2.3.1, torch_npu: 2.3.1.post2,",
@@ -117,7 +117,7 @@ def test_a_cause_in_a_value_of_an_axis_names_the_targets_that_have_it(tmp_path: 
     assert "It concerns own-new, base-new." in problem
 
 
-def test_what_a_mistake_is_in_is_not_judged_as_well(tmp_path: Path) -> None:
+def test_a_value_with_a_mistake_is_not_judged_as_well(tmp_path: Path) -> None:
     text = edited("    glibc: 2.31\n", "    glibc: banana\n")
     [problem] = refused(tmp_path, text)
     assert "'banana' is not a version of glibc" in problem

@@ -118,7 +118,7 @@ def changed(place: tuple[Any, ...], value: Any) -> Any:
     return document
 
 
-def test_what_is_changed_is_good_before() -> None:
+def test_the_matrix_before_fuzzing_is_valid() -> None:
     matrix = read(GOOD)
     assert matrix
     assert [*matrix.targets] == ["own-old", "base-new", "base-old", "own-new", "full", "bare"]

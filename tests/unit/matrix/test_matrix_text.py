@@ -105,13 +105,13 @@ def test_entries_are_spaced_as_the_others_are() -> None:
     assert "    # of a\n  new: 1\n" in added(TEXT, ("pythons",), "new: 1")
 
 
-def test_a_section_that_is_missing_goes_before_the_targets() -> None:
+def test_a_missing_section_goes_before_the_targets() -> None:
     text = added(TEXT, ("deepspeed_plugins",), "0.6.0:", "  file: z")
     assert "deepspeed_plugins:\n  0.6.0:\n    file: z\n\n# before the targets\n" in text
     assert yaml.safe_load(text)["deepspeed_plugins"] == {"0.6.0": {"file": "z"}}
 
 
-def test_a_section_that_is_missing_goes_before_the_families() -> None:
+def test_a_missing_section_goes_before_the_families() -> None:
     text = TEXT.replace("# before the targets\n", "# both\nfamilies:\n  f: {}\n\n# the rest\n")
     after = added(text, ("deepspeed_plugins",), "0.6.0:", "  file: z")
     assert "deepspeed_plugins:\n  0.6.0:\n    file: z\n\n# both\nfamilies:\n" in after
@@ -120,7 +120,7 @@ def test_a_section_that_is_missing_goes_before_the_families() -> None:
     ]
 
 
-def test_targets_that_are_missing_go_to_the_end() -> None:
+def test_a_missing_targets_section_goes_to_the_end() -> None:
     text = "apex: {}\n\nfamilies:\n  f: {}\n# the end\n"
     assert added(text, ("targets",), "a:", "  b: 1") == f"{text}\ntargets:\n  a:\n    b: 1\n"
 
@@ -135,7 +135,7 @@ def test_the_line_ends_of_the_file_are_kept() -> None:
 
 
 @pytest.mark.parametrize("text", ["targets: {}", "targets: {a: 1}", "targets:\n", "targets: []"])
-def test_what_cannot_be_added_to(text: str) -> None:
+def test_additions_need_a_block_mapping(text: str) -> None:
     with pytest.raises(
         MatrixError,
         match=r"cannot add to targets in matrix\.yaml: it is not an indented",
@@ -143,7 +143,7 @@ def test_what_cannot_be_added_to(text: str) -> None:
         added(text, ("targets",), "b: 2")
 
 
-def test_what_is_there() -> None:
+def test_a_lookup_by_key_path() -> None:
     matrix = MatrixText({"matrix.yaml": TEXT})
     assert matrix.keys("cann") == ["8.0.RC2", "8.0.T39"]
     assert matrix.keys("nothing", "there") == matrix.keys("schema") == []

@@ -52,7 +52,7 @@ def test_bases_of_a_repository_have_its_program_for_stand_ins(tmp_path: Path) ->
     assert with_settings(MATRIX_READ, settings).targets["full"].base.stand_in is None
 
 
-def test_an_own_image_replaces_that_of_the_matrix() -> None:
+def test_an_own_image_replaces_the_image_of_the_matrix() -> None:
     settings = Settings(images={"8.0.RC2": {"910b": IMAGE}})
     targets = with_settings(MATRIX_READ, settings).targets.values()
     found = {target.cann.version: dict(target.cann.images) for target in targets}

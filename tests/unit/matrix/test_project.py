@@ -52,7 +52,7 @@ def test_every_unknown_target_is_named(
         ("x", [], ""),
     ],
 )
-def test_what_was_meant(name: str, known: list[str], said: str) -> None:
+def test_suggestions_for_a_name(name: str, known: list[str], said: str) -> None:
     assert did_you_mean(name, known) == said
 
 

@@ -26,14 +26,14 @@ def test_anyone_can_have_a_recommended_target(target: Target) -> None:
     assert all(file.is_downloadable for file in target.artifacts.values())
 
 
-def test_the_readme_names_those_that_are_recommended() -> None:
+def test_the_readme_names_the_recommended_targets() -> None:
     text = (CHECKOUT / "README.md").read_text(encoding="utf-8")
     for use, target in RECOMMENDED.items():
         assert f"| {use} | `{target.id}` |" in text
         assert target.cann.version in text
 
 
-def test_latest_is_what_is_recommended_for_training() -> None:
+def test_latest_is_the_recommended_target_for_training() -> None:
     aliases = load_policy(PROJECT.publish_file, PROJECT.matrix()).aliases
     assert aliases["latest"] == RECOMMENDED["training"].id
 

@@ -25,7 +25,7 @@ NOT_A_MATRIX = {
 
 
 @pytest.mark.parametrize(("content", "said"), NOT_A_MATRIX.values(), ids=NOT_A_MATRIX)
-def test_what_is_no_matrix(tmp_path: Path, content: bytes, said: str) -> None:
+def test_an_invalid_matrix_fails(tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "matrix.yaml").write_bytes(content)
     (tmp_path / "compat.yaml").write_text(FACTS, encoding="utf-8")
     with pytest.raises(MatrixError) as caught:
@@ -33,12 +33,12 @@ def test_what_is_no_matrix(tmp_path: Path, content: bytes, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_a_matrix_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_matrix_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"cannot read .*matrix\.yaml: no such file"):
         load_matrix(tmp_path / "matrix.yaml")
 
 
-def test_what_a_good_matrix_says(tmp_path: Path) -> None:
+def test_the_targets_of_a_valid_matrix(tmp_path: Path) -> None:
     targets = load(tmp_path).targets
     assert [*targets] == ["full", "bare"]
     full, bare = targets.values()
@@ -67,7 +67,7 @@ def test_what_a_good_matrix_says(tmp_path: Path) -> None:
         ("    flavour: runtime\n", "on CANN 8.0.RC2 for 910B without a compiler"),
     ],
 )
-def test_a_summary_says_what_a_target_has(more: str, said: str) -> None:
+def test_a_default_summary_names_the_components(more: str, said: str) -> None:
     text = edited("    summary: everything there is\n", more)
     assert said in parse_matrix(text, "matrix.yaml").targets["full"].summary
 

@@ -37,7 +37,7 @@ def uses(text: str = TEXT) -> dict[tuple[str, ...], Use]:
     return {(use.key, *(target.id for target in use.targets)): use for use in found}
 
 
-def test_every_place_with_all_that_take_it_from_there() -> None:
+def test_every_place_of_a_version_with_its_targets() -> None:
     assert {names: (use.version, str(use.where)) for names, use in uses().items()} == {
         ("torch_npu", "new-a", "new-b"): ("2.9.0", "matrix.yaml:7:26"),
         ("torch_npu", "old-a"): ("2.9.0", "matrix.yaml:8:26"),
@@ -85,7 +85,7 @@ def test_two_versions_on_one_line() -> None:
     )
 
 
-def test_a_version_that_is_not_written_as_it_is_read() -> None:
+def test_an_escaped_version_cannot_be_changed() -> None:
     text = 'targets:\n  one: {torch_npu: "2.9\\u002e0"}\n'
     [use] = uses(text).values()
     assert use.version == "2.9.0"

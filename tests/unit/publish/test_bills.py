@@ -111,7 +111,7 @@ def no_engine(_: object) -> None:
     raise EngineError("there is no engine.")
 
 
-def test_a_target_that_is_not_built_is_its_lock(
+def test_the_sbom_of_an_unbuilt_target_is_from_its_lock(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cannery.publish.scan.local_images", no_engine)
@@ -123,7 +123,7 @@ def test_a_target_that_is_not_built_is_its_lock(
     assert "pkg:pypi/" in json.dumps(result.document)
 
 
-def test_an_sbom_file_that_is_not_json(checkout: Checkout, tmp_path: Path) -> None:
+def test_an_invalid_sbom_file_is_an_error(checkout: Checkout, tmp_path: Path) -> None:
     path = tmp_path / "sbom.json"
     path.write_text("{\n]", encoding="utf-8")
     with pytest.raises(FileError, match=r"sbom\.json:2:1: the file is not JSON"):

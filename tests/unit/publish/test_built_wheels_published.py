@@ -46,7 +46,7 @@ def test_the_bill_names_the_sdist_and_its_hash(checkout: Checkout) -> None:
     assert result["externalRefs"][0]["referenceLocator"] == "pkg:pypi/serve-npu@1.1"
 
 
-def test_the_provenance_names_the_sdist_and_what_built_it(checkout: Checkout) -> None:
+def test_the_provenance_names_the_sdist_and_its_build_tools(checkout: Checkout) -> None:
     lock = read_lock(checkout.project, target_of(checkout))
     assert lock.build
     base = target_of(checkout).build_base

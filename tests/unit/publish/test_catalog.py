@@ -167,7 +167,7 @@ FIX = f"What is generated goes between one line {START} and, after it, one line 
         ),
     ],
 )
-def test_markers_that_are_missing_or_doubled(lines: list[str], message: list[str]) -> None:
+def test_missing_or_repeated_markers_are_reported(lines: list[str], message: list[str]) -> None:
     with pytest.raises(MatrixError) as caught:
         inserted("".join(f"{line}\n" for line in lines), "new\n", "README.md", MARKERS)
     assert [str(each) for each in caught.value.problems] == [
@@ -219,7 +219,7 @@ def test_a_target_without_a_release(checkout: Checkout) -> None:
     assert cann["order"] < result["cann"]["order"]
 
 
-def test_the_findings_are_those_that_explain_prints(checkout: Checkout) -> None:
+def test_the_findings_are_the_ones_of_explain(checkout: Checkout) -> None:
     result = facts(checkout)
     assert {each["component"] for each in result["findings"]} >= {"torch_npu", "numpy"}
     for each in result["findings"]:
@@ -251,7 +251,7 @@ def test_the_number_of_other_targets_with_a_layer(tmp_path: Path) -> None:
     assert {layer["others"] for layer in facts(checkout, name="bare")["layers"]} == {0}
 
 
-def test_every_lock_that_is_missing_is_named(checkout: Checkout) -> None:
+def test_every_missing_lock_is_reported(checkout: Checkout) -> None:
     for each in checkout.matrix.targets.values():
         checkout.project.lock(each).unlink()
     with pytest.raises(MatrixError) as caught:

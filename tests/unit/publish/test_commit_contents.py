@@ -98,7 +98,7 @@ UNKNOWN: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize(("revision", "target", "message"), UNKNOWN.values(), ids=UNKNOWN)
-def test_names_that_do_not_exist(
+def test_unknown_names_get_a_suggestion(
     project: Project, revision: str, target: str, message: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
@@ -119,7 +119,7 @@ def test_names_that_do_not_exist(
         ),
     ],
 )
-def test_commits_that_cannot_be_compared(
+def test_a_commit_needs_a_valid_matrix_and_lock(
     project: Project, name: str, text: str | None, message: str
 ) -> None:
     path = project.root / name

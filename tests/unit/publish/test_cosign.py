@@ -58,7 +58,7 @@ def test_all_problems_at_once(asked: list[list[str]], tmp_path: Path) -> None:
     assert not asked
 
 
-def test_a_key_that_is_no_file_needs_no_password(
+def test_a_kms_key_needs_no_password(
     asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(PASSWORD)

@@ -48,7 +48,7 @@ AFTER = replace(
 )
 
 
-def test_a_file_that_only_one_side_knows_is_no_difference() -> None:
+def test_files_known_to_only_one_side_are_no_difference() -> None:
     result = difference(BEFORE, replace(BEFORE, files={}))
     assert not result.differs
     assert [*result.sections] == ["wheels", "environment"]
@@ -109,7 +109,7 @@ def test_sizes_of_other_kinds_are_shown_and_not_subtracted() -> None:
     assert "size: 5.0 MB -> 4.0 MB (unpacked and compressed, which cannot be compared)" in text
 
 
-def test_layers_without_sizes_are_those_that_differ() -> None:
+def test_without_sizes_only_changed_layers_are_listed() -> None:
     before, after = (
         replace(
             side,

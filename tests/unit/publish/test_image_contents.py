@@ -89,9 +89,7 @@ def test_layers_have_the_names_of_the_checkout(
     assert names == [*first, *own]
 
 
-def test_layers_that_the_checkout_does_not_have_are_numbered(
-    checkout: Checkout, engine: Engine
-) -> None:
+def test_layers_unknown_to_the_checkout_are_numbered(checkout: Checkout, engine: Engine) -> None:
     engine.images["cannery:full"] = IMAGE
     engine.layers = 2
     result = read_contents(checkout.project, "cannery:full").layers
@@ -135,7 +133,7 @@ def test_a_published_image_is_found_in_its_record(
     assert read_contents(checkout.project, name).kind is SideKind.RECORD
 
 
-def test_a_moving_tag_is_that_of_the_newest_record(checkout: Checkout, engine: Engine) -> None:
+def test_a_moving_tag_means_the_newest_record(checkout: Checkout, engine: Engine) -> None:
     keep(checkout.project.releases, record())
     newer = {"tag": "full-newer", "pushed": "2026-11-22T12:00:00Z", "components": {"torch": "9"}}
     keep(checkout.project.releases, record(**newer))

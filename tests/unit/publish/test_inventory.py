@@ -82,7 +82,7 @@ def test_the_source_of_a_debian_package_is_named_if_it_differs(source: str, upst
     assert (result.version, result.upstream) == ("1", upstream)
 
 
-def test_the_file_of_a_debian_package_is_that_of_its_layer() -> None:
+def test_the_file_of_a_debian_package_comes_from_its_layer() -> None:
     half, libc6 = debian_packages(STATUS, debs_of(DEBS))
     assert (half.file, half.sha256, half.place) == ("half_2.0-1_all.deb", "a" * 64, "")
     # One for another architecture is none of the image.
@@ -119,7 +119,7 @@ def test_every_paragraph_is_a_package(packages: dict[str, str], more: str) -> No
         ("no line of this kind", ""),
     ],
 )
-def test_the_distribution_is_that_of_os_release(text: str, result: str) -> None:
+def test_the_distribution_comes_from_os_release(text: str, result: str) -> None:
     assert distribution(text) == result
 
 
@@ -144,7 +144,7 @@ def test_any_metadata_is_read(metadata: bytes, folder: str) -> None:
     wheel(f"{folder}.dist-info", metadata)
 
 
-def test_a_wheel_has_the_source_that_the_lock_gives_it(checkout: Checkout) -> None:
+def test_a_wheel_has_its_source_from_the_lock(checkout: Checkout) -> None:
     target = checkout.target()
     result = wheels(
         [

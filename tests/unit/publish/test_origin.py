@@ -69,7 +69,7 @@ def test_the_builder_is_the_job(
     assert (result.engine, result.buildx) == ("29.1.0", "0.13.1+ds1")
 
 
-def test_an_engine_that_stops_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_engine_connection_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def version() -> dict[str, str]:
         raise requests.ConnectionError("Connection aborted.")
 

@@ -76,7 +76,7 @@ def test_an_index_over_platforms(tmp_path: Path, matrix: Matrix) -> None:
     assert read(tmp_path, matrix, text).indexes == {"both": ("full", "full-x86")}
 
 
-def test_what_may_be_left_out(tmp_path: Path, matrix: Matrix) -> None:
+def test_optional_keys_may_be_missing(tmp_path: Path, matrix: Matrix) -> None:
     found = read(tmp_path, matrix, TEXT.partition("aliases:")[0])
     assert (found.aliases, found.indexes, found.trials) == ({}, {}, {})
 
@@ -158,6 +158,6 @@ def test_all_problems_at_once(tmp_path: Path, matrix: Matrix) -> None:
     assert len(caught.value.problems) == 2
 
 
-def test_a_file_that_is_not_there(tmp_path: Path, matrix: Matrix) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path, matrix: Matrix) -> None:
     with pytest.raises(FileError, match=r"cannot read .*publish\.yaml"):
         load(tmp_path / "publish.yaml", matrix)

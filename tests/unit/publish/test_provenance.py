@@ -193,7 +193,7 @@ def test_a_wheel_is_named_with_its_file() -> None:
     }
 
 
-def test_a_wheel_of_the_build_stage_is_that_for_the_building_machine() -> None:
+def test_a_wheel_of_the_build_stage_matches_the_build_machine() -> None:
     made = predicate(build_stage=BUILD_STAGE)
     result = named(made, "uv")
     assert result["digest"] == {"sha256": UV["x86_64"]}
@@ -243,7 +243,7 @@ def digest(content: bytes) -> str:
 
 
 @given(st.dictionaries(st.text(), JSON, max_size=3), st.dictionaries(st.text(), JSON, max_size=3))
-def test_a_manifest_names_all_that_it_needs(
+def test_a_manifest_names_all_its_blobs(
     sbom: dict[str, object], provenance: dict[str, object]
 ) -> None:
     made, documents = attestation_manifest(NAME, SUBJECT, {SPDX: sbom, SLSA: provenance})

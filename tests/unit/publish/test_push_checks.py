@@ -69,7 +69,7 @@ def test_a_built_checked_and_committed_image_may_be_pushed(world: World) -> None
     assert bare.target.id == "bare"
 
 
-def test_an_image_that_is_not_built(world: World) -> None:
+def test_an_unbuilt_image_is_refused(world: World) -> None:
     [message] = refused(world, simulate=True)
     assert "full: this machine has no image cannery:full-sim." in message
     assert "python build.py --target full --simulate" in message
@@ -107,7 +107,7 @@ def test_a_simulated_image_whose_label_says_otherwise(world: World) -> None:
     assert result.simulated
 
 
-def test_a_file_that_is_not_committed(world: World) -> None:
+def test_an_uncommitted_file_is_refused(world: World) -> None:
     folder = world.checkout.project.images / "full"
     git(world, "rm", "--quiet", "--cached", "images/full/Dockerfile")
     [message] = refused(world)
@@ -138,7 +138,7 @@ def test_without_git_nothing_can_be_compared(world: World) -> None:
     assert "has no git commit to compare with" in refused(world)[0]
 
 
-def test_an_image_that_build_py_has_not_built(world: World) -> None:
+def test_an_image_without_a_content_key_is_refused(world: World) -> None:
     image, labels = world.store["cannery:full"]
     world.store["cannery:full"] = (image, {k: v for k, v in labels.items() if "key" not in k})
     allowed = ("unverified", "simulated", "differs")
@@ -240,7 +240,7 @@ def test_a_release_needs_bases_with_the_digest_of_an_index(
     assert len(asked) == 2
 
 
-def test_a_release_that_has_it_all(
+def test_a_complete_release_is_accepted(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cosign, "find_cosign", lambda: "/usr/bin/cosign")

@@ -122,7 +122,7 @@ def test_it_is_valid_whatever_is_in_the_image(inventory: Inventory) -> None:
     assert {r.related_spdx_element_id for r in document.relationships} == ids
 
 
-def test_every_licence_that_words_mean_is_one_of_spdx_s(checkout: Checkout) -> None:
+def test_every_recognized_licence_is_an_spdx_licence(checkout: Checkout) -> None:
     packages = tuple(Package(name=words, license=words) for words in _WORDS)
     inventory = Inventory(wheels=packages, debian=(), vendor=())
     bill = spdx(checkout.target(), inventory, image_digest=IMAGE, created=CREATED)

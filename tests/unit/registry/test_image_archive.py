@@ -71,7 +71,7 @@ def test_cached_layers_need_no_archive(tmp_path: Path) -> None:
     assert again == first
 
 
-def test_a_layer_that_two_images_share_is_compressed_once(
+def test_a_layer_shared_by_two_images_is_compressed_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pack(tmp_path, FORMS["overlay2"])
@@ -88,7 +88,7 @@ def test_a_layer_that_two_images_share_is_compressed_once(
     assert made == ["one"]
 
 
-def test_a_blob_that_was_cut_short_is_made_again(tmp_path: Path) -> None:
+def test_a_truncated_blob_is_made_again(tmp_path: Path) -> None:
     first = pack(tmp_path, FORMS["overlay2"])
     whole = first.layers[1].path.read_bytes()
     first.layers[1].path.write_bytes(whole[:100])

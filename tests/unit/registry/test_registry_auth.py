@@ -75,7 +75,7 @@ def test_a_login_in_a_helper(
     assert login_of(HOST) == (expected if user == "me" else Login(token="from the helper"))
 
 
-def test_a_helper_that_is_not_installed(config: Path) -> None:
+def test_a_missing_login_helper_is_an_error(config: Path) -> None:
     kept(config, credHelpers={HOST: "nowhere"})
     with pytest.raises(EngineError, match=f"Log in again: docker login {HOST}"):
         login_of(HOST)

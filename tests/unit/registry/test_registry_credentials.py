@@ -119,7 +119,7 @@ ASKS = {
 
 @pytest.mark.parametrize("status", [302, 307])
 @pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
-def test_a_host_that_the_registry_redirects_to_gets_no_answer_to_its_challenge(
+def test_a_redirect_target_gets_no_answer_to_its_challenge(
     registry: Place, other: Place, ask: Callable[[Repository], object], status: int
 ) -> None:
     registry.reply = lambda _m, path, _l: (status, b"", {"Location": other.url + path})
@@ -174,7 +174,7 @@ def test_the_realm_of_the_first_answer_gets_the_password_and_no_later_one(
     assert not other.has_seen_the_password()
 
 
-def test_a_realm_that_redirects_gets_no_further(registry: Place, other: Place) -> None:
+def test_redirects_of_a_realm_are_not_followed(registry: Place, other: Place) -> None:
     with serving("localhost") as tokens:
         tokens.reply = lambda *_: (307, b"", {"Location": f"{other.url}/token"})
         challenge = {"WWW_Authenticate": f'Bearer realm="{tokens.url}/token"'}

@@ -85,7 +85,7 @@ class Racing(Repository):
         return version
 
 
-def test_a_blob_that_the_registry_has_lost_meanwhile_is_uploaded_again() -> None:
+def test_a_blob_lost_by_the_registry_is_uploaded_again() -> None:
     registry = Racing(400)
     upload(registry, IMAGE)
     assert (registry.stored, registry.written) == (len(b"a layer"), 1)

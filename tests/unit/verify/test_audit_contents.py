@@ -131,7 +131,7 @@ def test_nothing_is_wrong_with_a_known_image(config: ImageConfig) -> None:
     assert {"compat/torch_npu", "compat/apex", "driver/baked-in"} <= {c.check for c in checks}
 
 
-def test_a_missing_package_that_harms_nothing_is_a_note() -> None:
+def test_a_harmless_missing_package_is_a_note() -> None:
     works = {"te": {"code": 0, "output": ""}}
     found = found_with(distributions=dists(tornado=None), cann_programs=works)
     assert results(found) == {}
@@ -189,7 +189,7 @@ PYTHON = {"path": "/opt/conda/bin/python3.11", "version": "3.11.7"}
         ({"own_record": []}, {"record": NOT_OURS}),
     ],
 )
-def test_parts_that_a_derived_image_must_keep(
+def test_a_derived_image_must_keep_inherited_parts(
     changes: dict[str, Any], wrong: dict[str, str]
 ) -> None:
     checks = judge_inherited(found_with(**changes), DERIVED)
@@ -206,7 +206,7 @@ def test_whose_an_image_is() -> None:
     )
 
 
-def test_a_history_that_was_flattened_is_no_proof_of_an_own_image() -> None:
+def test_a_flattened_history_is_no_proof_of_an_own_image() -> None:
     assert replace(OURS, history=()).origin is Origin.DERIVED
     other = "LABEL org.opencontainers.image.title=theirs"
     assert replace(OURS, history=(other, *OURS.history)).later_steps == (other,)

@@ -254,7 +254,7 @@ def test_programs_for_images_are_old_python(name: str) -> None:
     ast.parse((PROBE / name).read_text(encoding="utf-8"), feature_version=(3, 5))
 
 
-def test_run_check_stops_what_takes_too_long() -> None:
+def test_run_check_stops_a_slow_command() -> None:
     program = (PROBE / "run_check.py").read_text(encoding="utf-8")
     argv = [sys.executable, "-c", program, "echo begun; sleep 60", "0.2"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=20)
@@ -264,7 +264,7 @@ def test_run_check_stops_what_takes_too_long() -> None:
 
 
 @pytest.mark.parametrize("record", ["[" * 50_000 + "]" * 50_000, "1e400", "NaN", "9" * 5000])
-def test_a_record_of_an_image_that_is_deep_or_huge_is_no_facts(record: str) -> None:
+def test_a_deep_or_huge_image_record_is_refused(record: str) -> None:
     with pytest.raises(ValueError, match="cannot be read"):
         parse_probe('cannery-probe: {"probe": 1, "own_record": ' + record + "}")
 

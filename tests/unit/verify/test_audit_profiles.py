@@ -71,12 +71,12 @@ def test_a_notebook() -> None:
 
 
 @pytest.mark.parametrize("entrypoint", [("/entrypoint.sh",), ("bash", "-c"), ("tini", "x.sh")])
-def test_an_entrypoint_that_does_something(entrypoint: tuple[str, ...]) -> None:
+def test_an_entrypoint_script_or_shell_is_broken(entrypoint: tuple[str, ...]) -> None:
     assert missing("merlin", replace(OURS, entrypoint=entrypoint)) == {"entrypoint": "broken"}
 
 
 @pytest.mark.parametrize("entrypoint", [(), ("/usr/bin/tini", "--"), ("dumb-init",)])
-def test_an_entrypoint_that_does_nothing(entrypoint: tuple[str, ...]) -> None:
+def test_an_empty_or_init_entrypoint_is_accepted(entrypoint: tuple[str, ...]) -> None:
     assert missing("merlin", replace(OURS, entrypoint=entrypoint)) == {}
 
 

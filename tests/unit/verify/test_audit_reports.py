@@ -105,7 +105,7 @@ def test_junit() -> None:
 
 
 @pytest.mark.parametrize("form", [to_text, to_json, to_junit])
-def test_what_an_image_says_controls_nothing(form: Callable[[Audit], str]) -> None:
+def test_text_of_an_image_cannot_inject_commands(form: Callable[[Audit], str]) -> None:
     odd = "a\n::error::b\x1b[2J\x9b\u202e"
     results = tuple(replace(each, text=odd, fix=odd, sources=(odd,)) for each in RESULTS)
     audit = replace(AUDIT, reference=odd, what={"torch": odd}, results=results)

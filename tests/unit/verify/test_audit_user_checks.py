@@ -44,7 +44,7 @@ def test_failures(change: dict[str, object], text: str) -> None:
     assert text in said
 
 
-def test_memory_that_cannot_be_measured() -> None:
+def test_a_memory_limit_without_a_measurement() -> None:
     assert judged(replace(RAN, peak_kib=-1))[0] is Standing.NOT_OURS
     check = CHECK.model_copy(update={"memory_mb": 0})
     assert judged(replace(RAN, peak_kib=-1), check)[0] is Standing.PASSED

@@ -109,7 +109,7 @@ def one(found: Audit, check: str) -> Result:
 @pytest.mark.parametrize(
     ("config", "origin"), [(OURS, "ours"), (DERIVED, "derived"), (FOREIGN, "foreign")]
 )
-def test_the_tests_that_fit(machine: Machine, config: ImageConfig, origin: str) -> None:
+def test_the_tests_for_each_origin(machine: Machine, config: ImageConfig, origin: str) -> None:
     machine.config = config
     found = run()
     assert (found.origin, found.standing) == (origin, Standing.PASSED)
@@ -176,7 +176,7 @@ def test_users_checks(machine: Machine, tmp_path: Path) -> None:
     }
 
 
-def test_users_checks_that_find_no_device(machine: Machine, tmp_path: Path) -> None:
+def test_user_checks_without_a_device_are_not_run(machine: Machine, tmp_path: Path) -> None:
     machine.found = REAL
     why = "needs a device, and this run has none"
     waits = Check(name="test_x.py::test_d", title="d", outcome="not run", why=why, left_out="waits")
@@ -194,7 +194,7 @@ def test_the_checks_of_all_components_or_of_one(
     assert machine.pytest[0][1][0] == str(PROJECT.root / "tests" / "image" / folder)
 
 
-def test_a_probe_that_hangs(machine: Machine) -> None:
+def test_a_hung_probe_is_a_failure(machine: Machine) -> None:
     machine.found = NoFactsError("the probe did not end in 300 s")
     found = run()
     assert found.standing is Standing.NOT_OURS
@@ -216,7 +216,7 @@ def test_an_image_without_a_shell(machine: Machine, starts: bool) -> None:
     assert failing(found) == {"image/probe", "profile/docker/sh"}
 
 
-def test_an_engine_that_fails_is_an_error(machine: Machine) -> None:
+def test_a_failed_engine_is_an_error(machine: Machine) -> None:
     machine.fails = EngineError("the engine stopped answering")
     with pytest.raises(EngineError, match="stopped answering"):
         run()
@@ -271,13 +271,13 @@ def test_no_shell(docker: Docker) -> None:
         probe("c")
 
 
-def test_a_probe_that_never_ends(docker: Docker) -> None:
+def test_a_probe_has_a_time_limit(docker: Docker) -> None:
     docker("echo begun; exec sleep 60")
     with pytest.raises(NoFactsError, match="did not end in 0 s"):
         probe("c", seconds=0.3)
 
 
-def test_a_command_that_is_measured(docker: Docker) -> None:
+def test_a_command_is_measured(docker: Docker) -> None:
     docker(EXEC)
     ran = run_check("c", MEASURED, sys.executable)
     assert (ran.code, ran.output, ran.timed_out) == (4, "0,1\n", False)
@@ -290,7 +290,7 @@ def test_a_command_in_an_image_without_python(docker: Docker) -> None:
     assert (ran.code, ran.output, ran.peak_kib) == (4, "0,1\n", -1)
 
 
-def test_a_container_that_is_gone(docker: Docker) -> None:
+def test_a_lost_container_fails_the_check(docker: Docker) -> None:
     docker("echo 'No such container: c' >&2; exit 1")
     ran = run_check("c", MEASURED, "python3")
     assert (ran.code, ran.output) == (1, "No such container: c\n")

@@ -103,7 +103,7 @@ def test_pytest_ends_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ch
     assert done.returncode == NOT_STARTED, done
 
 
-def test_a_process_that_does_not_start_is_no_failed_check(
+def test_an_unstarted_process_is_no_failed_check(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     docker(monkeypatch, tmp_path, f"echo '{OCI}exec /bin/sh: bad address: unknown'; exit 126")
@@ -112,7 +112,7 @@ def test_a_process_that_does_not_start_is_no_failed_check(
     assert "says nothing about the image" in str(caught.value)
 
 
-def test_a_shell_of_the_host_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unstartable_host_shell_ends_the_test_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(*_: object, **__: object) -> None:
         raise OSError(14, "Bad address", "/bin/sh")
 
@@ -122,7 +122,7 @@ def test_a_shell_of_the_host_that_does_not_start(monkeypatch: pytest.MonkeyPatch
     assert caught.value.returncode == NOT_STARTED
 
 
-def test_a_shell_that_the_engine_cannot_start_is_tried_again(
+def test_a_failed_start_of_a_shell_is_retried(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     said = f"echo '{OCI}exec /bin/sh: bad address: unknown'; exit 126"
@@ -133,7 +133,7 @@ def test_a_shell_that_the_engine_cannot_start_is_tried_again(
     assert calls.read_text(encoding="utf-8").count("x") == TRIES
 
 
-def test_a_command_that_may_have_run_in_part_is_not_tried_again(
+def test_a_partly_run_command_is_not_retried(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     calls = tmp_path / "calls"
@@ -144,7 +144,7 @@ def test_a_command_that_may_have_run_in_part_is_not_tried_again(
     assert calls.read_text(encoding="utf-8") == "x\n"
 
 
-def test_checks_that_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_started_checks_pass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     docker(monkeypatch, tmp_path, "exit 0")
     found = verify.pytest_in(PROJECT, "c1", DeviceKind.NONE, checks(tmp_path))
     assert {each.outcome for each in found} == {"passed"}, found

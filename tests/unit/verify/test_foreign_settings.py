@@ -123,7 +123,7 @@ def outcomes(project: Project) -> dict[str, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS)
-def test_what_users_set_changes_no_check(
+def test_user_settings_change_no_check(
     project: Project,
     monkeypatch: pytest.MonkeyPatch,
     leak: Callable[[Path, pytest.MonkeyPatch], None],

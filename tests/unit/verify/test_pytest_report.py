@@ -60,7 +60,7 @@ def test_testinfra_files_of_users(tmp_path: Path, device: str, outcomes: list[st
     assert [each.name for each in path.parent.iterdir()] == ["test_mine.py"]
 
 
-def test_a_report_that_cannot_be_written_fails_the_run(tmp_path: Path) -> None:
+def test_an_unwritable_report_fails_the_run(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(MINE, encoding="utf-8")
     report = tmp_path / "missing" / "report.json"
     words = f"-B -m pytest -p {PLUGIN} -p no:cacheprovider {tmp_path} --rootdir {tmp_path}"
@@ -82,7 +82,7 @@ def collected(tmp_path: Path, origin: str) -> set[str]:
 
 
 @pytest.mark.parametrize("origin", ["ours", "derived", "foreign"])
-def test_what_a_run_must_report_is_what_pytest_finds(tmp_path: Path, origin: str) -> None:
+def test_a_run_must_report_all_tests_collected_by_pytest(tmp_path: Path, origin: str) -> None:
     every = components(PROJECT)
     must = {
         name
@@ -93,7 +93,7 @@ def test_what_a_run_must_report_is_what_pytest_finds(tmp_path: Path, origin: str
     assert len(must) > 10
 
 
-def test_what_a_run_must_report_depends_on_the_target_and_the_device() -> None:
+def test_the_required_tests_depend_on_the_target_and_the_device() -> None:
     none = needed(PROJECT, {"torch", "torch_npu"}, DeviceKind.NONE)
     card = needed(PROJECT, {"torch", "torch_npu"}, DeviceKind.NPU)
     assert not none & card

@@ -53,7 +53,7 @@ def results(world: World) -> list[Result]:
     return [*known_results(project, targets, (), state_keys(project))["full"]]
 
 
-def test_a_run_records_what_its_results_depend_on(world: World) -> None:
+def test_a_record_has_the_key_device_and_date_of_a_run(world: World) -> None:
     world.run(record=True)
     [found] = recorded(world)["full"]
     tested = found.tested
@@ -92,7 +92,7 @@ def test_a_result_is_older_with_another_version_of_the_checks(world: World) -> N
         results(world)
 
 
-def test_an_image_that_was_verified_is_checked_again(world: World) -> None:
+def test_record_checks_a_verified_image_again(world: World) -> None:
     world.run()
     world.forget()
     [step] = world.plan(["full"], record=True).steps
@@ -113,7 +113,7 @@ def test_a_failure_is_recorded_as_one(world: World) -> None:
     assert (found.tested.passed, found.tested.failed) == (0, 1)
 
 
-def test_a_file_that_is_wrong_stops_a_run_before_anything_is_built(world: World) -> None:
+def test_an_invalid_record_file_stops_a_run_before_any_build(world: World) -> None:
     path = path_of(world.checkout.project.root, "bare")
     write_files({path: "schema: 3\nresults: none\n"})
     with pytest.raises(MatrixError, match=r"verified/bare\.yaml:2:10"):

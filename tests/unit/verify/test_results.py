@@ -100,7 +100,7 @@ FAILED = replace(BARE, failed=1)
         ),
     ],
 )
-def test_the_results_that_say_most(known: list[Result], best: list[Result]) -> None:
+def test_the_strongest_results_are_chosen(known: list[Result], best: list[Result]) -> None:
     assert [*verdicts(known)] == best
     assert [*verdicts(reversed(known))] == best
 

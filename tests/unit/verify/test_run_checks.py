@@ -112,7 +112,7 @@ def test_a_real_image_is_not_checked_on_the_simulated_device(
 
 
 @pytest.mark.parametrize("simulated", [True, False])
-def test_the_report_says_what_the_image_is(
+def test_the_report_names_a_simulated_image(
     project: Project,
     target: Target,
     monkeypatch: pytest.MonkeyPatch,

@@ -47,7 +47,7 @@ def no_list(_: DeviceKind) -> tuple[str, ...]:
         (replace(FAILED, why="the target has no nnal"), True),
     ],
 )
-def test_checks_of_components_that_the_target_does_not_have(check: Check, applies: bool) -> None:
+def test_checks_of_missing_components_do_not_apply(check: Check, applies: bool) -> None:
     assert check.applies is applies
 
 
@@ -71,7 +71,7 @@ def test_a_report_of_something_else_says_nothing(image_id: str, checks: str) -> 
         '{"image_id": "sha256:0", "checks": "c", "runs": [{"device": "none", "checks": [1]}]}',
     ],
 )
-def test_a_file_that_is_not_a_report_says_nothing(text: str) -> None:
+def test_an_invalid_report_has_no_passed_checks(text: str) -> None:
     assert passed_on(text, image_id="sha256:0", checks="c", expected=no_list) == frozenset()
 
 
@@ -121,7 +121,7 @@ def test_a_component_has_a_row_and_a_kind_of_device_a_column() -> None:
     ]
 
 
-def test_every_check_has_a_row_if_that_is_asked_for() -> None:
+def test_a_verbose_report_has_a_row_for_every_check() -> None:
     assert to_text(REPORT, verbose=True).splitlines() == [
         "full: 1 passed, 1 failed, 1 not run",
         "  passed/run    none  simulated",
@@ -163,7 +163,7 @@ def test_one_line_and_the_failures() -> None:
     assert to_brief(REPORT).splitlines() == [said, *FAILURE]
 
 
-def test_a_check_that_fails_on_one_kind_of_device_has_failed() -> None:
+def test_a_check_failed_on_one_kind_of_device_has_failed() -> None:
     failed = replace(PASSED, outcome="failed", why="no")
     runs = (
         DeviceRun(device=DeviceKind.NONE, checks=(failed, NOT_RUN)),
