@@ -91,20 +91,21 @@ def holds(when: When, subject: Subject) -> bool:
     for wanted, version in ((when.torch, subject.torch), (when.torch_npu, subject.torch_npu)):
         if wanted and not (version and wanted.contains(version, prereleases=True)):
             return False
-    return all(
-        (
-            not when.cann or subject.judged_as in when.cann,
-            minor in (when.pythons or (minor,)),
-            machine == (when.machine or machine),
-            target.chip in (when.chips or (target.chip,)),
-            target.without_compiler or not when.without_compiler,
-            not when.usual_index or not (target.torch_index or target.torch_wheel),
-            # An image without glibc is below no bound.
-            not when.glibc_below or (glibc and _numbers(glibc) < when.glibc_below),
-            when.without is None or not _asks_for(target, when.without),
-            when.requirement is None or _asks_for(target, when.requirement),
-        )
+    is_usual = not (target.torch_index or target.torch_wheel)
+    is_possible = (
+        (not when.cann or subject.judged_as in when.cann)
+        and minor in (when.pythons or (minor,))
+        and machine == (when.machine or machine)
+        and target.chip in (when.chips or (target.chip,))
+        and (target.without_compiler or not when.without_compiler)
+        and (is_usual or not when.usual_index)
     )
+    # An image without glibc is below no bound.
+    if when.glibc_below and not (glibc and _numbers(glibc) < when.glibc_below):
+        return False
+    if not is_possible or (when.without and _asks_for(target, when.without)):
+        return False
+    return when.requirement is None or _asks_for(target, when.requirement)
 
 
 def _numbers(glibc: str) -> tuple[int, ...]:
