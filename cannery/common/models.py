@@ -218,13 +218,14 @@ def validate(
     except ValidationError as error:
         places = {each.where for each in problems}
         others = [each for each in problems_of(error, kind, data) if each.where not in places]
-        raise MatrixError(_in_order([*problems, *others])) from error
+        raise MatrixError(in_order([*problems, *others])) from error
     if problems:
-        raise MatrixError(_in_order(problems))
+        raise MatrixError(in_order(problems))
     return made
 
 
-def _in_order(problems: Iterable[Problem]) -> list[Problem]:
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """``problems`` in the order of the file, each once."""
     unique = dict.fromkeys(problems)
     return sorted(unique, key=lambda each: (each.where is None, each.where))
 
@@ -251,8 +252,7 @@ def _causes(error: ValidationError, data: Map) -> list[tuple[tuple[Key, ...], Er
         else:
             # Of the forms that a value may have, that which fits best has the deepest error.
             follows = len(path) < len(each["loc"]) and path in above_others
-        # Such a default needs a value that is wrong.
-        if not follows and kind != "default_factory_not_called":
+        if not follows:
             causes.append((path, each))
     return causes
 

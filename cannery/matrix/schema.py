@@ -33,7 +33,15 @@ from cannery.common.model import (
     Target,
     chip_hint,
 )
-from cannery.common.models import Model, SchemaVersion, Unique, matching, raise_mistakes, validate
+from cannery.common.models import (
+    Model,
+    SchemaVersion,
+    Unique,
+    in_order,
+    matching,
+    raise_mistakes,
+    validate,
+)
 from cannery.compat import Compat, Finding, Refusal, judge, parse_compat, refusals_of
 from cannery.compat.files import file_name, has_chip, has_nnal
 from cannery.compat.nearest import pinned_beside
@@ -206,9 +214,7 @@ def parse_matrix(
     if compat:
         problems += _refused(top, [targets[key] for key in findings], findings, compat)
     if problems:
-        raise MatrixError(
-            sorted(dict.fromkeys(problems), key=lambda each: (each.where is None, each.where))
-        )
+        raise MatrixError(in_order(problems))
     used = {id(each) for target in targets.values() for each in _used(target)}
     unused += (
         f"{key}: {each}"
