@@ -167,6 +167,8 @@ class Target:
     """The release that the kernels are of, where that is not the toolkit's."""
     nnal_release: CannRelease | None = None
     """The release that NNAL is of, where that is not the toolkit's."""
+    cxx_abi: int | None = None
+    """The libstdc++ ABI of torch or MindSpore, which NNAL's must be; None if it is not known."""
     torch: str
     torch_npu: str
     torch_index: TorchIndex | None = None
@@ -242,15 +244,6 @@ class Target:
     def operators(self) -> str:
         """The folder of the chip's operator kernels below the toolkit's ``kernel`` folder."""
         return {"a3": "ascend910_93"}.get(self.chip, f"ascend{self.chip}")
-
-    @property
-    def cxx_abi(self) -> int:
-        """The libstdc++ ABI of torch, which NNAL's libraries must match.
-
-        0 for torch's aarch64 wheels before 2.6 and 1 from there on; the image tests compare it
-        with ``torch.compiled_with_cxx11_abi()``.
-        """
-        return int(not self.torch or self.torch_minor >= (2, 6))
 
     @property
     def torch_minor(self) -> tuple[int, int]:

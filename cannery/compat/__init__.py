@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from cannery.compat.facts import Compat, parse_compat
 from cannery.compat.finding import Finding, Verdict
-from cannery.compat.rules import Refusal, judge, passes, refusals_of
+from cannery.compat.rules import Refusal, cxx_abi, judge, passes, refusals_of
 
 __all__ = [
     "Compat",
     "Finding",
     "Refusal",
     "Verdict",
+    "cxx_abi",
     "judge",
     "parse_compat",
     "passes",

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 from cannery.common.bases import File
 from cannery.common.cann_version import CannVersion
-from cannery.common.model import CannRelease
+from cannery.common.model import CannRelease, Target
 from cannery.compat.facts import CxxAbi, Driver, Release
 from cannery.compat.files import file_name, file_row, judged_as
 from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first
+from cannery.compat.package_rules import holds, requested_of
 
 
 def judge_cann(subject: Subject) -> list[Finding]:
@@ -96,34 +97,40 @@ def _judge_nnal(subject: Subject) -> Iterator[Finding]:
         text = f"{name} is not known to have an NNAL package."
         yield Finding("nnal", Verdict.UNKNOWN, text, "cann", fix="Leave nnal out.")
         return
-    of_torch, of_images = nnal_abis(subject)
-    if not of_torch:
-        if subject.torch is not None:
-            text = f"the libstdc++ ABI of torch {target.torch} is not known."
-            yield Finding("nnal", Verdict.UNKNOWN, text, "cann")
-        return
-    abi = of_torch[0].abi
-    if abi != target.cxx_abi:
+    framework, (abis, of_images) = _framework(target), nnal_abis(subject)
+    if not abis:
         text = (
-            f"NNAL would be taken with cxx_abi {target.cxx_abi}, "
-            f"and torch {target.torch} is built with cxx_abi {abi}."
+            f"{name} has NNAL. No row has the C++ ABI of {framework or 'its images'} for "
+            f"{target.machine}; 'build.py lock' reads it from the wheel."
         )
-        yield Finding("nnal", Verdict.FORBIDDEN, text, "cann", rows=of_torch)
+        yield Finding("nnal", Verdict.ALLOWED, text, "cann", rows=rows)
         return
-    against = best_first(row for row in (*of_torch, *of_images) if row.abi != abi)
-    text = f"{name} has NNAL, taken with cxx_abi {abi} because torch {target.torch} is."
+    abi = abis[0].abi
+    against = best_first(row for row in (*abis, *of_images) if row.abi != abi)
+    because = f"because {framework} is" if framework else "as in Huawei's own images"
+    text = f"{name} has NNAL, taken with cxx_abi {abi} {because}."
     if against:
-        text += f" Huawei's own images take {1 - abi}, whatever the torch."
+        text += f" Huawei's own images take {1 - abi}, whatever the framework."
     verdict = Verdict.DISPUTED if against else Verdict.ALLOWED
-    yield Finding("nnal", verdict, text, "cann", rows=(*rows, *of_torch), against=against)
+    yield Finding("nnal", verdict, text, "cann", rows=(*rows, *abis), against=against)
 
 
 def nnal_abis(subject: Subject) -> tuple[tuple[CxxAbi, ...], tuple[CxxAbi, ...]]:
-    """The rows about the torch's ABI, and about the CANN's default, best source first."""
-    torch, rows = subject.torch, subject.compat.abis
-    of_torch = [row for row in rows if torch and (t := row.torch) and t.contains(torch, True)]
-    of_images = [row for row in rows if row.cann and subject.judged_as in row.cann]
-    return best_first(of_torch), best_first(of_images)
+    """The rows about the ABI that NNAL is taken with, and about Huawei's choice, best source first.
+
+    The ABI is that of the framework's wheel, and Huawei's choice only where there is no framework.
+    """
+    rows = best_first(row for row in subject.compat.abis if holds(row, subject))
+    of_framework = tuple(row for row in rows if row.torch or row.requirement)
+    of_images = tuple(row for row in rows if row not in of_framework)
+    return of_framework if _framework(subject.target) else of_images, of_images
+
+
+def _framework(target: Target) -> str:
+    """Torch or MindSpore with its version, in messages; empty for a target without either."""
+    if target.torch:
+        return f"torch {target.torch}"
+    return str(next(iter(requested_of(target, "mindspore")), "")).strip("'")
 
 
 def _judge_driver(subject: Subject) -> Finding:

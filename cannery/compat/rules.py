@@ -14,7 +14,7 @@ from cannery.common.errors import Problem
 from cannery.common.model import CannRelease, Target
 from cannery.common.specifiers import normal_name
 from cannery.compat.base_rules import judge_base, judge_wheels
-from cannery.compat.cann_rules import judge_cann
+from cannery.compat.cann_rules import judge_cann, nnal_abis
 from cannery.compat.extension_rules import judge_apex, judge_beside, judge_deepspeed
 from cannery.compat.facts import ApplicationRow, Compat, Kind, Pairing
 from cannery.compat.finding import Finding, Subject, Verdict, best_first, judge_lifetimes
@@ -27,19 +27,9 @@ _PARTS = 3
 
 def judge(target: Target, compat: Compat) -> list[Finding]:
     """The findings about ``target``, component by component."""
-    versions, findings = _versions(target)
-    releases = {release.version: release for release in (target.cann, target.kernels, target.nnal)}
-    findings += [bad for release in releases.values() if (bad := _unreadable(release))]
-    if any(finding.component == "toolkit" for finding in findings):
+    subject, findings = _subject(target, compat)
+    if subject is None:
         return findings
-    cann = target.cann
-    subject = Subject(
-        target=target,
-        compat=compat,
-        cann=CannVersion.parse(cann.version),
-        judged_as=CannVersion.parse(cann.nearest_public if cann.interim else cann.version),
-        **versions,
-    )
     findings += judge_base(subject)
     findings += _judge_python(subject)
     findings += _judge_torch_npu(subject)
@@ -76,6 +66,31 @@ def judge(target: Target, compat: Compat) -> list[Finding]:
     return [
         finding for finding in findings if not mistakes or finding.key != "torch_npu"
     ] + mistakes
+
+
+def cxx_abi(target: Target, compat: Compat) -> int | None:
+    """The C++ ABI of the target's framework, 0 or 1; None if no row has it."""
+    subject, _ = _subject(target, compat)
+    abis, _ = nnal_abis(subject) if subject else ((), ())
+    return abis[0].abi if abis else None
+
+
+def _subject(target: Target, compat: Compat) -> tuple[Subject | None, list[Finding]]:
+    """``target`` with its parsed versions, and what is wrong with them; None if CANN's are."""
+    versions, findings = _versions(target)
+    releases = {release.version: release for release in (target.cann, target.kernels, target.nnal)}
+    unreadable = [bad for release in releases.values() if (bad := _unreadable(release))]
+    if unreadable:
+        return None, findings + unreadable
+    cann = target.cann
+    subject = Subject(
+        target=target,
+        compat=compat,
+        cann=CannVersion.parse(cann.version),
+        judged_as=CannVersion.parse(cann.nearest_public if cann.interim else cann.version),
+        **versions,
+    )
+    return subject, findings
 
 
 def _unreadable(release: CannRelease) -> Finding | None:

@@ -135,7 +135,15 @@ def read_plans(project: Project, targets: Iterable[Target]) -> dict[str, ImagePl
 
 
 def plan_image(target: Target, lock: Lock, requirements: Requirements | None = None) -> ImagePlan:
-    """The plan of the image of ``target``, whose wheels ``lock`` holds."""
+    """The plan of the image of ``target``, whose wheels ``lock`` holds.
+
+    Raises:
+        MatrixError: the target has NNAL, and nothing says with which C++ ABI.
+    """
+    if target.with_nnal and target.cxx_abi is None:
+        what = f"compat.yaml has no row of cxx_abi for {target.id}, so its NNAL cannot be chosen."
+        fix = f"'python build.py lock --target {target.id}' reads the wheel, and says the row."
+        raise MatrixError(Problem(what=what, fix=fix, where=target.span))
     requirements = requirements or Requirements(target)
     python, environment = python_paths(target), environment_of(target)
     local = {wheel.package: wheel.installed_version for wheel in target.built_wheels.values()}

@@ -17,6 +17,7 @@ from packaging.requirements import InvalidRequirement
 from packaging.specifiers import InvalidSpecifier
 
 from cannery.common import console
+from cannery.common.cxx_abi import FRAMEWORKS
 from cannery.common.model import Target
 from cannery.common.outside import parse_json
 from cannery.common.package_index import PackageIndex
@@ -26,6 +27,7 @@ from cannery.common.wheels import platforms
 from cannery.lock.index_versions import pip_environment
 from cannery.lock.lock_file import PYTHON, LockedWheel, parse_lock, with_wants
 from cannery.lock.requirements import Requirements
+from cannery.lock.wheel_abi import WheelAbis
 
 _REPORT = "report.json"
 _LOCAL = re.compile(r"\+[\w.]+")
@@ -37,25 +39,36 @@ class Metadata:
     def __init__(self, source: PackageIndex) -> None:
         self.source = source
         self._known: dict[str, list[str]] = {}
+        self._urls: dict[str, str] = {}
+        self._abis = WheelAbis(source)
 
     def added(self, target: Target, text: str, before: str | None) -> str:
         """The lock ``text`` of ``target`` with what the wheels that it names want.
 
         If the index cannot be asked, that is said, and a wheel keeps what ``before``, the earlier
-        lock, has of it.
+        lock, has of it. The C++ ABI of a framework's wheel that ``before`` lacks is compared with
+        the target's.
+
+        Raises:
+            MatrixError: it is another one, or it is not known and cannot be read.
         """
+        earlier = parse_lock(before or "")
         named = [wheel for wheel in parse_lock(text).wheels if wheel.groups]
         wheels = [wheel for wheel in named if wheel.files[0].name.endswith(".whl")]
         missing = [wheel for wheel in wheels if wheel.files[0].name not in self._known]
         if missing and (why := self._ask(target, missing)):
             console.say(f"{target.id}: the metadata of its wheels could not be read: {why}")
-            old = {wheel.files: wheel.wants for wheel in parse_lock(before or "").wheels}
-            return with_wants(text, {w.name: old.get(w.files, ()) for w in named})
-        names = {wheel.name for wheel in named} | ({"torch"} if target.torch_wheel else set())
-        return with_wants(
-            text,
-            {w.name: _wanted(self._known[w.files[0].name], target, names) for w in wheels},
-        )
+            old = {wheel.files: wheel.wants for wheel in earlier.wheels}
+            text = with_wants(text, {w.name: old.get(w.files, ()) for w in named})
+        else:
+            names = {wheel.name for wheel in named} | ({"torch"} if target.torch_wheel else set())
+            wants = {w.name: _wanted(self._known[w.files[0].name], target, names) for w in wheels}
+            text = with_wants(text, wants)
+        compared = {wheel.files for wheel in earlier.wheels} if target.cxx_abi is not None else ()
+        for wheel in wheels:
+            if wheel.name in FRAMEWORKS and wheel.files not in compared:
+                self._abis.check(target, wheel, self._urls.get(wheel.files[0].name, ""))
+        return text
 
     def _ask(self, target: Target, wheels: Sequence[LockedWheel]) -> str:
         """Read the metadata of ``wheels``; why that failed, if it did."""
@@ -72,6 +85,7 @@ class Metadata:
             argv += ["--extra-index-url", index[1]]
         argv += ["--requirement", "pins.txt"]
         requirements: dict[str, list[str]] = {}
+        urls: dict[str, str] = {}
         with tempfile.TemporaryDirectory(prefix="cannery-metadata-") as place:
             folder = Path(place)
             pins = "".join(f"{wheel.name}=={wheel.version}\n" for wheel in wheels)
@@ -86,11 +100,16 @@ class Metadata:
                     python = str(metadata.get("requires_python") or "")
                     requires = [str(text) for text in metadata.get("requires_dist", ())]
                     texts = [*([PYTHON + python] if python else []), *requires]
-                    requirements[normal_name(metadata["name"])] = texts
+                    name = normal_name(metadata["name"])
+                    requirements[name], urls[name] = (
+                        texts,
+                        str(entry.get("download_info", {}).get("url", "")),
+                    )
             except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
                 return f"pip's report is not as expected: {error!r}"
         for wheel in wheels:
             self._known[wheel.files[0].name] = requirements.get(wheel.name, [])
+            self._urls[wheel.files[0].name] = urls.get(wheel.name, "")
         return ""
 
 

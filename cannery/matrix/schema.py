@@ -42,7 +42,7 @@ from cannery.common.models import (
     raise_mistakes,
     validate,
 )
-from cannery.compat import Compat, Finding, Refusal, judge, parse_compat, refusals_of
+from cannery.compat import Compat, Finding, Refusal, cxx_abi, judge, parse_compat, refusals_of
 from cannery.compat.files import file_name, has_chip, has_nnal
 from cannery.compat.nearest import pinned_beside
 from cannery.matrix.definitions import Definitions
@@ -302,7 +302,8 @@ class _Reading:
             hccl_test=shape.hccl_test,
             span=where,
         )
-        return target if shape.summary else replace(target, summary=self.summary(target))
+        abi = cxx_abi(target, self.facts) if self.facts else None
+        return replace(target, cxx_abi=abi, summary=shape.summary or self.summary(target))
 
     def extras(self) -> dict[str, str]:
         """Component to version, of those that are one package each."""

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 from testinfra.backend.base import CommandResult
 from testinfra.host import Host
 
@@ -29,6 +31,7 @@ from cannery.verify.verification import LeftOut
 Probe = Callable[..., dict[str, Any]]
 Start = Callable[..., Future[dict[str, Any]]]
 Begin = Callable[[str], Future[CommandResult]]
+Locked = Callable[[str], SpecifierSet]
 
 ON_DEVICE = {"device": {"driver", "toolkit", "torch_npu"}, "train": {"deepspeed"}}
 """The probes that use the device, and the components whose checks ask them."""
@@ -85,6 +88,18 @@ def record(pytestconfig: pytest.Config) -> dict[str, Any]:
     path: Path = pytestconfig.getoption("--record")
     loaded: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return loaded
+
+
+@pytest.fixture(scope="session")
+def locked(record: dict[str, Any]) -> Locked:
+    """What an installed version of a package must fit: the version in its lock.
+
+    ``==2.9.0`` admits the 2.9.0+cpu that torch calls itself, and ``==2.9.0+cpu`` no other build.
+    ``test_packages`` compares all locked versions letter by letter.
+    """
+    vendor = {canonicalize_name(name): text for name, text in record["vendor_wheels"].items()}
+    versions = {**vendor, **record["wheels"]}
+    return lambda package: SpecifierSet(f"=={versions[package]}", prereleases=True)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,28 @@ def checks(folder: Path) -> list[str]:
         for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     ]
+
+
+OF_THE_VENDOR = {"python", "toolkit", "kernels", "nnal"}
+"""Components that are in no lock."""
+
+COMPARED = re.compile(r'(?:==|\bin) record\["components"\]\["(\w+)"\]')
+LOCKED = re.compile(r'locked\("([\w-]+)"\)')
+
+
+def test_image_checks_compare_packages_with_the_lock() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in IMAGE_TESTS.rglob("test_*.py")}
+    compared = {(path.name, name) for path in texts for name in COMPARED.findall(texts[path])}
+    assert {each for each in compared if each[1] not in OF_THE_VENDOR} == set()
+    assert COMPARED.findall('assert found == record["components"]["torch"]') == ["torch"]
+
+
+def test_what_image_checks_compare_is_in_the_lock(target: Target) -> None:
+    vendor = {canonicalize_name(name) for name in target.vendor_wheels}
+    known = {*locked(target), *vendor}
+    for component in target.components:
+        for path in (IMAGE_TESTS / component).glob("test_*.py"):
+            assert {*LOCKED.findall(path.read_text(encoding="utf-8"))} <= known
 
 
 @pytest.fixture(params=TARGETS)

@@ -209,12 +209,13 @@ def judge_inherited(facts: ImageFacts, config: ImageConfig) -> Iterator[Result]:
 
 
 def _frameworks(facts: ImageFacts, record: Mapping[str, Any]) -> Iterator[Result]:
-    wheels = dict(record.get("wheels", {}))
+    vendor = {normal_name(name): text for name, text in record.get("vendor_wheels", {}).items()}
+    wheels = {**vendor, **record.get("wheels", {})}
     for name in _COMPILED_FOR_EACH_OTHER:
         before, now = str(wheels.get(name, "")), facts.versions.get(name, "")
         if not before:
             continue
-        if now.partition("+")[0] == before.partition("+")[0]:
+        if _fits(f"{name}=={before}", now):
             text = f"{name} {before} is still the one of the image."
             yield passed(f"inherited/{name}", text)
             continue
@@ -228,18 +229,21 @@ def _frameworks(facts: ImageFacts, record: Mapping[str, Any]) -> Iterator[Result
         )
 
 
+def _fits(requirement: str, now: str) -> bool:
+    """Whether the version ``now`` fits; ``==2.9.0`` admits 2.9.0+cpu, but not the reverse."""
+    try:
+        return Requirement(requirement).specifier.contains(Version(now), prereleases=True)
+    except (InvalidRequirement, InvalidVersion):
+        return False
+
+
 def _constraints(facts: ImageFacts, record: Mapping[str, Any]) -> Result:
     changed = []
     pinned = [str(text) for text in record.get("held", ())]
     for text in pinned:
         with suppress(InvalidRequirement):
-            wanted = Requirement(text)
-            now = facts.versions.get(normal_name(wanted.name), "")
-            try:
-                fits = wanted.specifier.contains(Version(now), prereleases=True)
-            except InvalidVersion:
-                fits = False
-            if not fits:
+            now = facts.versions.get(normal_name(Requirement(text).name), "")
+            if not _fits(text, now):
                 changed.append(f"{text} is {now} now" if now else f"{text} is not installed")
     if not changed:
         text = f"All {len(pinned)} versions that the image holds are kept."

@@ -243,6 +243,7 @@ class Record(BaseModel):
 
     model_config = ConfigDict(extra="allow")
     wheels: dict[str, Any] = {}
+    vendor_wheels: dict[str, Any] = {}
     environment: dict[str, Any] = {}
     components: dict[str, Any] = {}
     held: list[Any] = []
@@ -459,13 +460,14 @@ def record_of(facts: ImageFacts, config: ImageConfig) -> dict[str, Any]:
         return dict(facts.own_record)
     cann = facts.cann or Cann()
     components = {name: facts.versions.get(package, "") for name, package in _COMPONENTS.items()}
-    components["torch"] = components["torch"].partition("+")[0]
     components["toolkit"] = cann.toolkit
     return {
         "id": config.reference,
         "platform": config.platform,
         "machine": MACHINE_OF.get(config.architecture, config.architecture),
         "components": {name: version for name, version in components.items() if version},
+        "wheels": facts.versions,
+        "vendor_wheels": {},
         "operators": cann.operators[0] if cann.operators else "",
         "site_packages": facts.distributions.get("torch", (("", ""),))[0][1],
     }

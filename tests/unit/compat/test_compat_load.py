@@ -54,8 +54,8 @@ WRONG = {
         "'2026-17-21' is not a date. Write it as 2026, 2026-08 or 2026-08-21.",
     ),
     "abi": (
-        'torch: ">=2.6", abi: 1',
-        'torch: ">=2.6", abi: 2',
+        'torch: ">=2.7", abi: 1',
+        'torch: ">=2.7", abi: 2',
         "'2' should be less than or equal to 1.",
     ),
     "bounds": (

@@ -6,13 +6,12 @@ from dataclasses import replace
 import pytest
 
 from cannery.common.model import Application, Target
-from cannery.compat import Verdict, judge, refusals_of
+from cannery.compat import Verdict, cxx_abi, judge, refusals_of
 from cannery.compat.facts import Pairing, parse_compat
 from cannery.matrix.files import FACTS
 from tests.unit.compat.test_broken_facts import BROKEN
 from tests.unit.compat_targets import (
     COMPAT,
-    GOOD,
     cann,
     changed,
     findings,
@@ -50,10 +49,30 @@ def test_an_override_replaces_a_requirement() -> None:
     assert problems(with_override("numpy==1.26.4")) == []
 
 
-def test_the_abi_must_be_the_one_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Target, "cxx_abi", 1)
-    [problem] = problems(GOOD)
-    assert problem.startswith("cann: NNAL would be taken with cxx_abi 1, and torch 2.3.1 is built")
+def mindspore(version: str) -> Target:
+    requirements = (f"mindspore=={version}", "protobuf==3.20.3")
+    return changed(torch="", torch_npu="", apex=None, deepspeed="", requirements=requirements)
+
+
+@pytest.mark.parametrize(
+    ("target", "abi", "said"),
+    [
+        (changed(torch="2.6.0", torch_npu="2.6.0"), 1, "because torch 2.6.0 is. Huawei's own"),
+        (changed(torch="2.6.0", platform="linux/amd64"), 0, "because torch 2.6.0 is."),
+        (changed(torch="2.7.1", platform="linux/amd64"), 1, "because torch 2.7.1 is. Huawei's"),
+        (replace(mindspore("2.9.0"), cann=cann("9.0.0")), 0, "mindspore==2.9.0 is. Huawei's own"),
+        (changed(torch="", torch_npu=""), 0, "as in Huawei's own images."),
+        (replace(changed(torch="", torch_npu=""), cann=cann("9.0.0")), 1, "as in Huawei's own"),
+        (mindspore("99.0.0"), None, "No row has the C++ ABI of mindspore==99.0.0 for aarch64;"),
+    ],
+)
+def test_the_abi_is_that_of_the_framework_s_wheel(
+    target: Target, abi: int | None, said: str
+) -> None:
+    assert cxx_abi(target, COMPAT) == abi
+    nnal = findings(target)["nnal"]
+    assert said in nnal.text
+    assert f"with cxx_abi {abi}" in nnal.text or abi is None
 
 
 def test_an_unknown_version_passes_with_a_reason() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from cannery.common.errors import MatrixError
 from cannery.common.model import Target
 from cannery.image.plan import plan_image
 from cannery.lock.lock_file import parse_lock
@@ -52,6 +53,12 @@ def test_all_bounds_of_a_package_stand(
     found = Requirement(lines(full, *requirements)["accelerate"]).specifier
     assert all(found.contains(version) for version in kept), found
     assert not any(found.contains(version) for version in left_out), found
+
+
+def test_nnal_of_an_unknown_abi_is_an_error(full: Target) -> None:
+    with pytest.raises(MatrixError, match=r"no row of cxx_abi for full.* lock --target full"):
+        plan_image(replace(full, cxx_abi=None), parse_lock(""))
+    assert lines(replace(full, cxx_abi=None, with_nnal=False))
 
 
 def test_a_bound_does_not_loosen_a_held_version(full: Target) -> None:

@@ -80,7 +80,22 @@ def test_versions_stay_as_they_are_written() -> None:
 @pytest.mark.parametrize(("torch", "abi"), [("2.5.1", 0), ("2.6.0", 1), ("2.10.0", 1)])
 def test_the_abi_of_torch(torch: str, abi: int) -> None:
     text = MATRIX.replace("2.3.1", torch)
-    assert parse_matrix(text, "matrix.yaml").targets["full"].cxx_abi == abi
+    data = {"compat.yaml": FACTS}
+    assert parse_matrix(text, "matrix.yaml", data=data).targets["full"].cxx_abi == abi
+
+
+@pytest.mark.parametrize(
+    ("platform", "version", "abi"),
+    [("linux/arm64", "2.9.0", 0), ("linux/amd64", "2.9.0", 1), ("linux/amd64", "2.8.0", None)],
+)
+def test_the_abi_of_mindspore_is_that_of_its_machine(
+    platform: str, version: str, abi: int | None
+) -> None:
+    text = edited("    torch: 2.3.1\n    torch_npu: 2.3.1.post2\n", "")
+    text = text.replace("platform: linux/arm64", f"platform: {platform}", 1)
+    text = edited("deepspeed: 0.15.0\n", f"requirements: [mindspore=={version}]\n", text)
+    data = {"compat.yaml": FACTS}
+    assert parse_matrix(text, "matrix.yaml", data=data).targets["full"].cxx_abi == abi
 
 
 @pytest.mark.parametrize("digit", ["\u0662", "\u00b2", "\uff12"])
