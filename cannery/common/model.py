@@ -283,7 +283,9 @@ class Target:
             files["nnal"] = nnal
         for component, wheel in self.vendor_wheels.items():
             tags = {"tag": self.python.tag, "abi": self.python.abi, "machine": self.machine}
-            files[component] = File(name=wheel.file.format(**tags), origin=wheel.origin)
+            name = wheel.file.format(**tags)
+            sha256 = wheel.sha256.get(name, "")
+            files[component] = File(name=name, origin=wheel.origin, sha256=sha256)
         sources = self.application.sources if self.application else ()
         return files | {source.folder: source.file for source in sources}
 

@@ -11,11 +11,15 @@ from packaging.tags import Tag, compatible_tags, cpython_tags
 
 @dataclass(frozen=True, kw_only=True)
 class VendorWheel:
-    """A wheel that no index has; its ``file`` may have ``{tag}``, ``{abi}`` and ``{machine}``."""
+    """A wheel that no index has; its ``file`` may have ``{tag}``, ``{abi}`` and ``{machine}``.
+
+    ``sha256`` maps names of files to their hashes, where somebody publishes them.
+    """
 
     version: str
     file: str
     origin: str
+    sha256: Mapping[str, str] = field(default_factory=dict)
     requirements: tuple[str, ...] = ()
 
 

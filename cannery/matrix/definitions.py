@@ -188,11 +188,25 @@ PythonShape = Annotated[
 
 
 class WheelFile(Model):
-    """A wheel that is a file; its name may have the tags of an interpreter in braces."""
+    """A wheel that is a file; its name may have the tags of an interpreter in braces.
+
+    ``sha256`` maps names without braces to hashes.
+    """
 
     file: Annotated[FileName, AfterValidator(_wheel_name)]
     origin: str
+    sha256: dict[str, Sha256] = Field(default={})
     requirements: Requirements = ()
+
+    @model_validator(mode="after")
+    def _hashes_are_of_its_files(self) -> Self:
+        names = re.compile(re.sub(r"\\{\w+\\}", r"\\w+", re.escape(self.file)))
+        raise_mistakes(
+            (("sha256", name), f"{name!r} is no name that {self.file!r} stands for.", "")
+            for name in self.sha256
+            if not names.fullmatch(name)
+        )
+        return self
 
     def wheel(self, version: str) -> VendorWheel:
         return VendorWheel(version=version, **dict(self))

@@ -9,7 +9,7 @@ from cannery.common.bases import Address
 from cannery.common.errors import MatrixError
 from cannery.common.model import CannPackages, CannRelease
 from cannery.matrix.schema import parse_matrix
-from tests.unit.matrices import DIGEST, MATRIX
+from tests.unit.matrices import DIGEST, MATRIX, edited
 
 MIRRORS = """\
 downloads:
@@ -32,6 +32,17 @@ def matrix(release: str = "", toolkit: str = "", top: str = MIRRORS) -> str:
 
 def release(text: str) -> CannRelease:
     return parse_matrix(text, "matrix.yaml").cann["8.0.RC2"]
+
+
+def test_a_wheel_has_the_hash_of_the_file_for_its_target() -> None:
+    name = "apex-0.1+ascend-cp39-cp39-linux_aarch64.whl"
+    other = "apex-0.1+ascend-cp310-cp310-linux_x86_64.whl"
+    apex = "    file: apex-0.1+ascend-{tag}-{abi}-linux_{machine}.whl\n"
+    hashes = f"    sha256: {{{name}: {DIGEST}, {other}: {'1' * 64}}}\n"
+    full = parse_matrix(edited(apex, apex + hashes), "matrix.yaml").targets["full"]
+    assert (full.artifacts["apex"].name, full.artifacts["apex"].sha256) == (name, DIGEST)
+    with pytest.raises(MatrixError, match="is no name that 'apex-"):
+        parse_matrix(edited(apex, f"{apex}    sha256: {{apex.whl: {DIGEST}}}\n"), "matrix.yaml")
 
 
 def packages(text: str) -> CannPackages:

@@ -20,6 +20,7 @@ from tests.unit.audits import (
     HOME,
     KNOWN,
     OURS,
+    RECORD,
     TARGET,
     dists,
     found_with,
@@ -196,6 +197,27 @@ def test_a_derived_image_must_keep_inherited_parts(
     kept = {check.check.removeprefix("inherited/"): str(check.standing) for check in checks}
     assert {name: standing for name, standing in kept.items() if standing != "passed"} == wrong
     assert [*judge_inherited(found_with(**changes), FOREIGN)] == []
+
+
+@pytest.mark.parametrize(
+    ("locked", "now", "standing"),
+    [
+        ({"wheels": {"torch": "2.9.0+cpu"}}, "2.9.0+cpu", "passed"),
+        ({"wheels": {"torch": "2.9.0+cpu"}}, "2.9.0", "broken"),
+        ({"wheels": {"torch": "2.9.0+cpu"}}, "2.9.0+cu128", "broken"),
+        ({"wheels": {"torch": "2.9.0"}}, "2.9.0+cpu", "passed"),
+        ({"vendor_wheels": {"torch": "2.13.0"}}, "2.13.0+cpu", "passed"),
+        ({"vendor_wheels": {"torch": "2.13.0"}}, None, "broken"),
+    ],
+)
+def test_another_build_of_torch_has_replaced_the_locked_one(
+    locked: dict[str, Any], now: str | None, standing: str
+) -> None:
+    found = found_with(
+        own_record={**RECORD, "wheels": {}, **locked}, distributions=dists(torch=now)
+    )
+    checks = {check.check: str(check.standing) for check in judge_inherited(found, DERIVED)}
+    assert checks["inherited/torch"] == standing
 
 
 def test_whose_an_image_is() -> None:
