@@ -7,31 +7,27 @@ the same keys.
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from cannery.common.bases import Base, FoundBase
 from cannery.common.errors import ArtifactError, Problem, file_error
 from cannery.common.model import Target
-from cannery.common.outside import parse_json
 from cannery.engine.base import (
     BaseCache,
     Bases,
     base_names,
     building_architecture,
     expected_base,
+    layout_digest,
 )
 from cannery.engine.images import Images, export_layout
 from cannery.image.bake_file import ImageBuild
 from cannery.image.content_key import bases_of
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
-
-_DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
 def bases(target: Target) -> dict[str, tuple[Base, str]]:
@@ -83,13 +79,11 @@ def layout_contexts(folder: Path, used: Iterable[tuple[Base, str]]) -> dict[str,
     contexts = {}
     for base in used:
         layout = _layout(folder, *base)
-        digest = ""
-        with suppress(OSError, ValueError, LookupError, TypeError):
-            [manifest] = parse_json((layout / "index.json").read_bytes())["manifests"]
-            digest = manifest["digest"] if _DIGEST.fullmatch(manifest["digest"]) else ""
-        if not digest:
-            what = f"{layout} of the bundle is not an image."
-            raise ArtifactError(Problem(what=what, fix="Make the bundle again."))
+        try:
+            digest = layout_digest(layout)
+        except (OSError, ValueError) as error:
+            what = f"{layout} of the bundle is not an image: {error}."
+            raise ArtifactError(Problem(what=what, fix="Make the bundle again.")) from error
         contexts[bundled_base(folder, *base).reference] = f"oci-layout://{layout}@{digest}"
     return contexts
 

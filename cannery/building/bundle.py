@@ -26,9 +26,9 @@ from cannery.building.plan import Action
 from cannery.building.planning import Selection, make_plan
 from cannery.building.running import build_all
 from cannery.common import console, errors
+from cannery.common.archives import Archive, leads_out, opened
 from cannery.common.files import (
     exclusive,
-    extract,
     link_or_copy,
     sha256_of,
     temporary_beside,
@@ -132,36 +132,32 @@ def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
-def unpack(bundle: Path, parent: Path) -> tuple[Path, Contents]:
-    """Unpack ``bundle`` into a folder below ``parent``, unless that was done before."""
+@contextmanager
+def opened_bundle(bundle: Path) -> Iterator[tuple[Archive, Contents]]:
+    """The bundle and what it is for; nothing of it is unpacked yet."""
     try:
-        digest = sha256_of(bundle)
-    except OSError as error:
-        raise errors.file_error("read", bundle, error) from error
-    console.say(f"{bundle}: sha256 {digest}")
-    place = parent / digest
+        with opened(bundle) as archive:
+            console.say(f"{bundle}: sha256 {archive.sha256}")
+            yield archive, _contents(bundle, archive)
+    except tarfile.TarError as error:
+        raise invalid(bundle, str(error)) from error
+
+
+def unpack(archive: Archive, parent: Path) -> Path:
+    """The folder below ``parent`` with all of ``archive``, which may be there already."""
+    place = parent / archive.sha256
     try:
         if not place.is_dir():
             with temporary_folder(parent) as temporary:
-                tree = temporary / "tree"
-                # Plain tar: an archive that is compressed may be of any size.
-                with tarfile.open(bundle, "r:") as archive:
-                    extract(archive, tree)
-                _contents(bundle, tree)
-                os.replace(tree, place)
-        return place, _contents(bundle, place)
-    except (tarfile.TarError, ValueError, RecursionError, MemoryError) as error:
-        raise invalid(bundle, str(error) or type(error).__name__) from error
+                archive.extract(temporary / "tree")
+                os.replace(temporary / "tree", place)
     except OSError as error:
         raise errors.file_error("write", place, error) from error
+    return place
 
 
-def _contents(bundle: Path, tree: Path) -> Contents:
-    path = tree / MANIFEST
-    if path.is_symlink() or not path.is_file():
-        raise invalid(bundle, f"it has no {MANIFEST}, so it is incomplete")
-    with path.open("rb") as stream:
-        manifest = parse_json(stream.read(MOST_CONFIG + 1), most=MOST_CONFIG)
+def _contents(bundle: Path, archive: Archive) -> Contents:
+    manifest = parse_json(archive.read(MANIFEST, MOST_CONFIG + 1), most=MOST_CONFIG)
     if not isinstance(manifest, dict):
         raise invalid(bundle, f"{MANIFEST} is not an object")
     if manifest.get("schema") != _SCHEMA:
@@ -290,30 +286,10 @@ def build_from_bundle(
     project: Project, selection: Selection, options: BuildOptions, bundle: Path
 ) -> None:
     """Build and check the targets of ``selection`` that ``bundle`` has."""
-    folder, contents = unpack(bundle, project.state / "bundles")
-    absent = [name for name in sorted(selection.named or ()) if name not in contents.targets]
-    targets = tuple(target for target in selection.targets if target.id in contents.targets)
-    if absent or not targets:
-        what = f"{bundle} has no target that is selected."
-        if absent:
-            what = f"{bundle} does not have {errors.some_of(absent, 5)}."
-        raise errors.UsageError(
-            errors.Problem(what=what, fix=f"It has {errors.some_of([*contents.targets], 20)}.")
-        )
+    with opened_bundle(bundle) as (archive, contents):
+        targets = _fitting_targets(project, selection, options, bundle, contents)
+        folder = unpack(archive, project.state / "bundles")
     selection = replace(selection, targets=targets, named=None)
-    if options.simulate and not contents.simulate:
-        what = f"{bundle} has Huawei's packages and no simulated ones."
-        raise errors.UsageError(errors.Problem(what=what, fix="Leave out --simulate."))
-    key_of = state_keys(project)
-    if other := [t.id for t in targets if key_of(t, contents.simulate) != contents.targets[t.id]]:
-        commit = f" Its checkout was at commit {contents.commit}." if contents.commit else ""
-        ids = errors.some_of(other, 5)
-        what = f"{bundle} was made from other files than this checkout has for {ids}."
-        raise errors.OutOfSyncError(
-            errors.Problem(
-                what=what + commit, fix="Use that checkout, or make the bundle with this one."
-            )
-        )
     require_containerd(find_builder(""), "build from a bundle")
     restore_simulator(project, folder, targets, bundle)
     tags = [image_tag(name, simulate=contents.simulate) for name in contents.targets]
@@ -336,6 +312,35 @@ def build_from_bundle(
         raise errors.BuildError([*error.problems, errors.Problem(what=what, fix=fix)]) from error
 
 
+def _fitting_targets(
+    project: Project, selection: Selection, options: BuildOptions, bundle: Path, contents: Contents
+) -> tuple[Target, ...]:
+    """The targets of ``selection`` in ``bundle``, which must be made from the files of today."""
+    absent = [name for name in sorted(selection.named or ()) if name not in contents.targets]
+    targets = tuple(target for target in selection.targets if target.id in contents.targets)
+    if absent or not targets:
+        what = f"{bundle} has no target that is selected."
+        if absent:
+            what = f"{bundle} does not have {errors.some_of(absent, 5)}."
+        raise errors.UsageError(
+            errors.Problem(what=what, fix=f"It has {errors.some_of([*contents.targets], 20)}.")
+        )
+    if options.simulate and not contents.simulate:
+        what = f"{bundle} has Huawei's packages and no simulated ones."
+        raise errors.UsageError(errors.Problem(what=what, fix="Leave out --simulate."))
+    key_of = state_keys(project)
+    if other := [t.id for t in targets if key_of(t, contents.simulate) != contents.targets[t.id]]:
+        commit = f" Its checkout was at commit {contents.commit}." if contents.commit else ""
+        ids = errors.some_of(other, 5)
+        what = f"{bundle} was made from other files than this checkout has for {ids}."
+        raise errors.OutOfSyncError(
+            errors.Problem(
+                what=what + commit, fix="Use that checkout, or make the bundle with this one."
+            )
+        )
+    return targets
+
+
 def restore_simulator(
     project: Project, folder: Path, targets: Iterable[Target], bundle: Path
 ) -> None:
@@ -347,7 +352,7 @@ def restore_simulator(
             continue
         for path in tree.rglob("*"):
             # Unpacked, such a link was inside of the bundle; copied, it leads elsewhere.
-            if not path.resolve().is_relative_to(tree.resolve()):
+            if path.is_symlink() and leads_out(str(path.relative_to(tree)), str(path.readlink())):
                 raise invalid(bundle, f"{path.relative_to(folder)} leads out of its folder")
         try:
             with temporary_folder(place.parent) as temporary:

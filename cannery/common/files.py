@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files: atomic writes, locks, temporary folders, hashes, archives and the time of day."""
+"""Files: atomic writes, locks, temporary folders, hashes and the time of day."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import socket
-import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -349,34 +348,6 @@ class Hashes:
             with suppress(FileError):
                 write_files({self._path: json.dumps(stored, indent=1, sort_keys=True) + "\n"})
                 self._changed = False
-
-
-def extract(archive: tarfile.TarFile, folder: Path) -> None:
-    """Extract all members of ``archive`` into ``folder``.
-
-    Python has its filter for data since 3.11.4. Debian 12 has 3.11.2, where the members are checked
-    here.
-
-    Raises:
-        tarfile.TarError: a member or the target of a link is outside of ``folder``, or a member is
-            a device or a pipe.
-        OSError: a file cannot be written.
-    """
-    if hasattr(tarfile, "data_filter"):
-        archive.extractall(folder, filter="data")
-        return
-    root = folder.resolve()
-    for member in archive:
-        paths = [root / member.name]
-        if member.issym():
-            paths.append(paths[0].parent / member.linkname)
-        elif member.islnk():
-            paths.append(root / member.linkname)
-        elif not (member.isreg() or member.isdir()):
-            raise tarfile.TarError(f"{member.name!r} is a device or a pipe")
-        if not all(path.resolve().is_relative_to(root) for path in paths):
-            raise tarfile.TarError(f"{member.name!r} is outside of the folder")
-        archive.extract(member, root)
 
 
 class Pieces(io.RawIOBase):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cannery.common import console
+from cannery.common.archives import opened
 from cannery.common.bases import Base, FoundBase, Origin
 from cannery.common.errors import (
     CanneryError,
@@ -22,14 +23,15 @@ from cannery.common.errors import (
     Problem,
     file_error,
 )
-from cannery.common.files import exclusive, extract, read_text, temporary_folder, write_files
-from cannery.common.outside import parse_json
+from cannery.common.files import exclusive, read_text, temporary_folder, write_files
+from cannery.common.outside import MOST, parse_json
 from cannery.common.process import allowed_env, run
 from cannery.common.references import full_reference
 from cannery.engine.builder import Builder
 from cannery.engine.images import Images, local_images, pull
 from cannery.registry.client import locate
 from cannery.registry.http import UnreachableError
+from cannery.registry.oci import Document, manifest_contents
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,10 +268,26 @@ def as_layout(image: str, folder: Path) -> str:
                 code, output = run(argv)
                 if code:
                     raise EngineError(f"the engine could not save {image}:\n{output.strip()}")
-                with tarfile.open(archive) as opened:
-                    extract(opened, tree)
+                with opened(archive) as layout:
+                    layout.extract(tree)
                 os.replace(tree, place)
-        [manifest] = json.loads((place / "index.json").read_text(encoding="utf-8"))["manifests"]
+        return f"oci-layout://{place}@{layout_digest(place)}"
+    except (tarfile.TarError, ValueError) as error:
+        what = f"the engine has saved {image} in a form that is not known: {error}."
+        raise EngineError(Problem(what=what, fix="Docker from 25 on saves OCI layouts.")) from error
     except OSError as error:
         raise file_error("write", place, error) from error
-    return f"oci-layout://{place}@{manifest['digest']}"
+
+
+def layout_digest(layout: Path) -> str:
+    """The digest of the one image in the OCI ``layout``; ValueError if it has no image.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with (layout / "index.json").open("rb") as stream:
+        index = Document(media_type="", content=stream.read(MOST + 1))
+    contents = manifest_contents(index)
+    if len(contents.manifests) != 1:
+        raise ValueError(f"{layout} has {len(contents.manifests)} images and not one")
+    return contents.manifests[0].digest

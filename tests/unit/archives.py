@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an engine hands out when it is asked to save an image, in each form that engines have."""
+"""Archives: those of an engine that saves an image, in each form, and those of attackers."""
 
 from __future__ import annotations
 
@@ -89,3 +89,29 @@ def layer(name: str, size: int = 5000) -> bytes:
     """A layer of one file, half of which cannot be compressed."""
     noise = random.Random(name).randbytes(size // 2)
     return tar({name: noise + b"cannery " * (size // 16)})
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+    made = tarfile.TarInfo(name)
+    made.type, made.linkname = kind, link
+    made.size = 3 if kind == tarfile.REGTYPE else 0
+    return made
+
+
+def longer_than_a_path(outside: str) -> list[tarfile.TarInfo]:
+    """Links whose real path is longer than PATH_MAX, which realpath gives up on (CVE-2025-4517)."""
+    way, members = "", list[tarfile.TarInfo]()
+    for step in "abcdefghijklmnop":
+        members += [
+            member(f"{way}{'d' * 247}", tarfile.DIRTYPE),
+            member(f"{way}{step}", tarfile.SYMTYPE, "d" * 247),
+        ]
+        way += f"{'d' * 247}/"
+    deep = "/".join("abcdefghijklmnop") + "/" + "l" * 254
+    return [
+        *members,
+        member(deep, tarfile.SYMTYPE, "../" * 16),
+        member("out", tarfile.SYMTYPE, f"{deep}/../{outside}"),
+        member("same", tarfile.LNKTYPE, "out/victim"),
+        member("same"),
+    ]

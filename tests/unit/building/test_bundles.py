@@ -18,11 +18,17 @@ import pytest
 
 from cannery.building import bases, bundle
 from cannery.building.bases import bundled_base, keep_bases, layout_contexts, with_equal_modes
-from cannery.building.bundle import MANIFEST, Contents, pack, require_place, unpack
+from cannery.building.bundle import MANIFEST, Contents, opened_bundle, pack, require_place
 from cannery.building.plan import Action, Plan
 from cannery.building.planning import Selection
 from cannery.common.bases import Base, FoundBase, Origin
-from cannery.common.errors import ArtifactError, BuildError, EngineError, FileError
+from cannery.common.errors import (
+    ArtifactError,
+    BuildError,
+    CanneryError,
+    EngineError,
+    FileError,
+)
 from cannery.common.files import own_mark, sha256_of
 from cannery.engine.builder import Builder
 from cannery.engine.simulator import simulated
@@ -30,6 +36,8 @@ from cannery.fetch.needs import needed_files
 from cannery.image.bake_file import ImageBuild
 from cannery.matrix.project import Project
 from cannery.options import BuildOptions
+from cannery.registry.oci import MANIFEST as MANIFEST_TYPE
+from tests.unit.archives import longer_than_a_path
 from tests.unit.matrices import CHECKOUT
 from tests.unit.plans import step
 
@@ -62,6 +70,12 @@ def packed(tree: Path, tmp_path: Path) -> Path:
     file = tmp_path / "x.bundle"
     assert pack(tree, CONTENTS, file) == sha256_of(file)
     return file
+
+
+def unpack(file: Path, parent: Path) -> tuple[Path, Contents]:
+    """The folder below ``parent`` with all of the bundle ``file``, and what it is for."""
+    with opened_bundle(file) as (archive, contents):
+        return bundle.unpack(archive, parent), contents
 
 
 def archive_of(path: Path, *members: tarfile.TarInfo, manifest: bytes) -> Path:
@@ -101,7 +115,7 @@ def test_an_incomplete_bundle_is_refused(packed: Path, tmp_path: Path, length: i
     with pytest.raises(ArtifactError, match="is not a valid bundle") as error:
         unpack(packed, tmp_path / "out")
     assert "Copy the bundle again" in str(error.value)
-    assert [*(tmp_path / "out").iterdir()] == []
+    assert not (tmp_path / "out").exists()
 
 
 def member(name: str, target: str = "", kind: bytes = tarfile.SYMTYPE) -> tarfile.TarInfo:
@@ -121,7 +135,9 @@ def member(name: str, target: str = "", kind: bytes = tarfile.SYMTYPE) -> tarfil
         [member("a", ".."), member("a/outside")],
         [member("a", "/etc"), member("a/outside")],
         [member("a", "../outside", tarfile.LNKTYPE)],
+        [member("a", "nothing", tarfile.LNKTYPE)],
         [member("device", "", tarfile.CHRTYPE)],
+        longer_than_a_path("a"),
     ],
 )
 def test_nothing_is_written_outside_of_the_folder(
@@ -130,7 +146,7 @@ def test_nothing_is_written_outside_of_the_folder(
     file = archive_of(tmp_path / "x", *members, manifest=json.dumps(GOOD).encode())
     with pytest.raises(ArtifactError, match="is not a valid bundle"):
         unpack(file, tmp_path / "a" / "out")
-    assert {*tmp_path.rglob("*")} == {tmp_path / "x", tmp_path / "a", tmp_path / "a" / "out"}
+    assert {*tmp_path.rglob("*")} == {tmp_path / "x"}
 
 
 @pytest.mark.parametrize(
@@ -153,7 +169,7 @@ def test_an_invalid_manifest_is_refused(tmp_path: Path, manifest: object) -> Non
     file = archive_of(tmp_path / "x", manifest=text)
     with pytest.raises(ArtifactError, match=r"is not a valid bundle|of another version"):
         unpack(file, tmp_path / "out")
-    assert [*(tmp_path / "out").iterdir()] == []
+    assert not (tmp_path / "out").exists()
 
 
 def test_unreadable_or_unwritable_bundles_are_errors(tree: Path, tmp_path: Path) -> None:
@@ -223,7 +239,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     def export(_: Builder, __: str, ___: str, folder: Path) -> None:
         folder.mkdir(parents=True)
-        text = json.dumps({"manifests": [{"digest": DIGEST}]})
+        entry = {"mediaType": MANIFEST_TYPE, "digest": DIGEST, "size": 1}
+        text = json.dumps({"manifests": [entry]})
         (folder / "index.json").write_text(text)
 
     monkeypatch.setattr(bases, "export_layout", export)
@@ -292,6 +309,33 @@ def test_simulated_packages_with_a_link_out_of_their_folder_are_refused(tmp_path
     assert not place.exists()
 
 
+@pytest.mark.parametrize(
+    ("targets", "simulate", "message"),
+    [
+        ({TARGET.id: "2" * 64}, True, "was made from other files than this checkout has"),
+        ({"other": "1" * 64}, True, "has no target that is selected"),
+        ({TARGET.id: "1" * 64}, False, "has Huawei's packages and no simulated ones"),
+    ],
+)
+def test_a_bundle_for_something_else_is_not_unpacked(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    targets: dict[str, str],
+    simulate: bool,
+    message: str,
+) -> None:
+    monkeypatch.setattr(bundle, "state_keys", lambda _: lambda *_: "1" * 64)
+    (tmp_path / "tree").mkdir()
+    contents = replace(CONTENTS, targets=targets, simulate=simulate)
+    pack(tmp_path / "tree", contents, tmp_path / "x.bundle")
+    project = Project(root=tmp_path / "checkout")
+    selection = Selection(matrix=MATRIX, targets=(TARGET,), named=frozenset())
+    options = BuildOptions(simulate=True)
+    with pytest.raises(CanneryError, match=message):
+        bundle.build_from_bundle(project, selection, options, tmp_path / "x.bundle")
+    assert not project.root.exists()
+
+
 def test_a_failed_build_from_a_bundle_names_the_engine_of_its_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,13 +346,15 @@ def test_a_failed_build_from_a_bundle_names_the_engine_of_its_cache(
         raise BuildError("apt-get update failed.")
 
     contents = replace(CONTENTS, targets={TARGET.id: "1" * 64})
-    monkeypatch.setattr(bundle, "unpack", lambda *_: (tmp_path, contents))
+    monkeypatch.setattr(bundle, "unpack", lambda *_: tmp_path)
     monkeypatch.setattr(bundle, "state_keys", lambda _: lambda *_: "1" * 64)
     monkeypatch.setattr(bundle, "find_builder", lambda _: Builder(name="default", local=False))
     monkeypatch.setattr(bundle, "make_plan", lambda *_: None)
     monkeypatch.setattr(bundle, "build_all", fail)
     selection = Selection(matrix=MATRIX, targets=(TARGET,), named=frozenset())
     project = Project(root=tmp_path)
+    (tmp_path / "tree").mkdir()
+    pack(tmp_path / "tree", contents, tmp_path / "x.bundle")
     with pytest.raises(BuildError) as caught:
         bundle.build_from_bundle(project, selection, BuildOptions(), tmp_path / "x.bundle")
     first, last = map(str, caught.value.problems)
