@@ -31,7 +31,7 @@ from cannery.engine.builder import Builder
 from cannery.engine.images import Images, local_images, pull
 from cannery.registry.client import locate
 from cannery.registry.http import UnreachableError
-from cannery.registry.oci import Document, manifest_contents
+from cannery.registry.oci import INDEX, Document, manifest_contents
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,7 +286,7 @@ def layout_digest(layout: Path) -> str:
         OSError: it cannot be read.
     """
     with (layout / "index.json").open("rb") as stream:
-        index = Document(media_type="", content=stream.read(MOST + 1))
+        index = Document(media_type=INDEX, content=stream.read(MOST + 1))
     contents = manifest_contents(index)
     if len(contents.manifests) != 1:
         raise ValueError(f"{layout} has {len(contents.manifests)} images and not one")

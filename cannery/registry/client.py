@@ -20,7 +20,13 @@ from cannery.common.http import LONGEST, RetryPolicy, in_time
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.common.references import parse_reference
 from cannery.registry.http import RETRIES, Http, RegistryError, explanation, storage_is_full
-from cannery.registry.oci import MANIFESTS, Descriptor, Document, manifest_contents
+from cannery.registry.oci import (
+    MANIFESTS,
+    Descriptor,
+    Document,
+    is_digest,
+    manifest_contents,
+)
 
 T = TypeVar("T")
 
@@ -57,17 +63,12 @@ class Repository:
         return self._http.auth.login.username, self._http.auth.login.password
 
     def resolve(self, version: str) -> str:
-        """The digest of ``version``, a tag or a digest; empty if it does not exist."""
-        response = self._http.request("HEAD", self._path("manifests", version), headers=_ACCEPT)
-        if response.status_code == requests.codes.not_found:
-            return ""
-        self._expect(response, f"{self.at(version)} cannot be looked up", 200)
-        digest = str(response.headers.get("Docker-Content-Digest", ""))
-        if not digest:
-            # The header is optional.
-            document = self.manifest(version)
-            return document.digest if document else ""
-        return digest
+        """The digest of ``version``, a tag or a digest; empty if it does not exist.
+
+        It is that of the bytes, whatever the registry says of them.
+        """
+        document = self.manifest(version)
+        return document.digest if document else ""
 
     def manifest(self, version: str) -> Document | None:
         """The manifest or index of ``version``, a tag or a digest; None if it does not exist."""
@@ -78,14 +79,16 @@ class Repository:
         self._expect(response, f"{self.at(version)} cannot be read", 200)
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip()
         document = Document(media_type=kind, content=response.content)
-        if version.startswith("sha256:") and document.digest != version:
+        # No tag has a colon.
+        if ":" in version and document.digest != version:
             raise self._error(f"{self.at(version)} does not match its digest.")
         return document
 
     def put_manifest(self, version: str, document: Document) -> str:
         """Store ``document`` under ``version``, a tag or its digest.
 
-        Returns the digest of the stored bytes, which differs if they were changed on the way.
+        Returns the digest that the registry has computed, which differs if the bytes were changed
+        on the way. Only reading them back proves what is stored.
         """
         assert len(document.content) <= _LARGEST_MANIFEST
         response = self._http.request(
@@ -96,7 +99,8 @@ class Repository:
         )
         self._expect(response, f"{self.at(version)} cannot be written", 201)
         # The header is optional.
-        return str(response.headers.get("Docker-Content-Digest") or document.digest)
+        digest = response.headers.get("Docker-Content-Digest", "")
+        return digest if is_digest(digest) else document.digest
 
     def delete(self, version: str) -> bool:
         """Delete a digest with all of its tags, or one tag; False if the registry forbids it."""
@@ -159,6 +163,8 @@ class Repository:
                     yield chunk
             if "sha256:" + digest.hexdigest() != blob.digest:
                 raise self._error(f"{name} does not match its digest.")
+            if size != blob.size:
+                raise self._error(f"{name} has {size:,} bytes, and {blob.size:,} were named.")
 
         def attempt() -> requests.Response:
             path = self._path("blobs", blob.digest)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cannery.common.outside import parse_json
+from cannery.common.outside import one_line, parse_json
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
@@ -32,7 +32,11 @@ MANIFESTS = (INDEX, MANIFEST, _DOCKER_LIST, _DOCKER_MANIFEST)
 ATTESTED = "unknown/unknown"
 """The platform of index entries that are attestations and not images."""
 
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+"""The only form of a digest that is computed here, and so the only one that is accepted."""
+
+_LARGEST = 1 << 40
+"""The most bytes of what a descriptor names: 1 TiB."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +93,11 @@ def digest_of(content: bytes) -> str:
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
+def is_digest(text: str) -> bool:
+    """Whether ``text`` is a digest in the form of ``digest_of``."""
+    return bool(_DIGEST.fullmatch(text))
+
+
 def image_manifest(
     config: Descriptor, layers: Iterable[Descriptor], annotations: Mapping[str, str]
 ) -> Document:
@@ -133,10 +142,12 @@ def manifest_contents(document: Document) -> ManifestContents:
     """The references of ``document``.
 
     Raises:
-        ValueError: it is not a manifest.
+        ValueError: it is not a manifest; or clients may read it in different ways, because it has
+            another media type than the registry says, or is both an index and an image.
     """
     try:
         loaded = parse_json(document.content)
+        _require_one_meaning(loaded, document.media_type)
         blobs = [*([loaded["config"]] if "config" in loaded else []), *loaded.get("layers", [])]
         return ManifestContents(
             manifests=tuple(_descriptor(entry) for entry in loaded.get("manifests", [])),
@@ -144,7 +155,16 @@ def manifest_contents(document: Document) -> ManifestContents:
             annotations={str(k): str(v) for k, v in (loaded.get("annotations") or {}).items()},
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{document.digest} is not a manifest") from error
+        reason = one_line(str(error)[:200]) or "it has another form"
+        raise ValueError(f"{document.digest} is not a manifest: {reason}") from error
+
+
+def _require_one_meaning(loaded: Mapping[str, Any], media_type: str) -> None:
+    kind = loaded.get("mediaType", media_type)
+    if kind != media_type:
+        raise ValueError(f"it is of the type {kind}, and not {media_type}")
+    if "manifests" in loaded and {"config", "layers"} & loaded.keys():
+        raise ValueError("it is both an index and an image")
 
 
 def _text(value: object) -> str:
@@ -155,8 +175,12 @@ def _text(value: object) -> str:
 
 def _descriptor(loaded: Mapping[str, Any]) -> Descriptor:
     platform, digest, size = loaded.get("platform") or {}, _text(loaded["digest"]), loaded["size"]
-    if not _DIGEST.fullmatch(digest) or type(size) is not int or size < 0:
-        raise ValueError("a descriptor has no valid digest or size")
+    if not is_digest(digest):
+        raise ValueError(f"it names the digest {digest[:200]!r}, and only sha256 is read")
+    if type(size) is not int or not 0 <= size <= _LARGEST:
+        raise ValueError(
+            f"it names a size of {str(size)[:40]} bytes, and {_LARGEST:,} are the limit"
+        )
     return Descriptor(
         media_type=_text(loaded["mediaType"]),
         digest=digest,

@@ -110,19 +110,51 @@ def copy(source: Repository, destination: Repository, documents: Sequence[Docume
         return upload(destination, content, mount=mount)
 
 
+MOST_MANIFESTS = 500
+MOST_BYTES = 64 << 20
+_DEEPEST = 8
+"""The limits of what one digest may lead to: manifests, their bytes, indexes in each other."""
+
+
 def closure(repository: Repository, digest: str) -> list[Document]:
     """The manifest ``digest`` and all manifests in it, each after those that it needs."""
-    document = repository.manifest(digest)
-    if document is None:
-        what = f"{repository.at(digest)} does not exist."
-        fix = "Somebody may have deleted it meanwhile: try again."
-        raise RegistryError(Problem(what=what, fix=fix), status=404)
-    try:
-        entries = manifest_contents(document).manifests
-    except ValueError as error:
-        raise RegistryError(Problem(what=f"{repository.at(digest)}: {error}.")) from error
-    nested = [manifest for entry in entries for manifest in closure(repository, entry.digest)]
-    return [*{manifest.digest: manifest for manifest in [*nested, document]}.values()]
+    read: dict[str, Document] = {}
+    whole = repository.at(digest)
+
+    def add(wanted: str, size: int | None, outer: int) -> None:
+        if wanted in read:
+            return
+        if outer > _DEEPEST:
+            raise _refused(
+                f"{whole} has indexes inside of each other, and {_DEEPEST} are the limit"
+            )
+        # The outer ones are not in it yet.
+        if len(read) + outer >= MOST_MANIFESTS:
+            raise _refused(f"{whole} has more than {MOST_MANIFESTS:,} manifests")
+        document = repository.manifest(wanted)
+        if document is None:
+            what = f"{repository.at(wanted)} does not exist."
+            fix = "Somebody may have deleted it meanwhile: try again."
+            raise RegistryError(Problem(what=what, fix=fix), status=404)
+        length = len(document.content)
+        if size not in (None, length):
+            raise _refused(f"{repository.at(wanted)} has {length:,} bytes, and {size:,} were named")
+        if sum(len(other.content) for other in read.values()) + length > MOST_BYTES:
+            raise _refused(f"{whole} has manifests of more than {MOST_BYTES:,} bytes")
+        try:
+            entries = manifest_contents(document).manifests
+        except ValueError as error:
+            raise _refused(f"{repository.at(wanted)}: {error}") from error
+        for entry in entries:
+            add(entry.digest, entry.size, outer + 1)
+        read[wanted] = document
+
+    add(digest, None, 0)
+    return [*read.values()]
+
+
+def _refused(what: str) -> RegistryError:
+    return RegistryError(Problem(what=f"{what}.", fix="Ask whoever has pushed it."))
 
 
 def _blobs_of(documents: Iterable[Document]) -> dict[str, Descriptor]:
