@@ -38,13 +38,20 @@ class PromoteOptions(OptionSet):
         default=(),
         choices=("unrecorded",),
     )
+    key: str = option(
+        "copy the image only if this public key of cosign has signed it, a file or a URI",
+        default="",
+        metavar="KEY",
+        default_text="signed_with in publish.yaml, else no signature is required",
+    )
     ca: Path | None = REGISTRY_CA.field()
 
 
 COMMAND = Command(
     description="Copies a published image with its attestations and signatures, with the "
     "same digest, to another repository or tag. Refuses images that no file in releases/ "
-    "records, and never changes an immutable tag. Nothing is built, and no engine is needed. "
+    "records, or that lack a signature which is required, and never changes an immutable "
+    "tag. Nothing is built, and no engine is needed. "
     "See docs/publish.md.",
     reads="the registry of FROM, and releases/",
     writes="images and tags in the registry of TO",
@@ -63,13 +70,15 @@ def run(options: PromoteOptions, project: Project) -> None:
     if place.digest:
         what = f"the destination {place} has a digest; a copy keeps the digest of its source."
         raise UsageError(Problem(what=what, fix="Remove it, or write a tag."))
+    publishing = load(project.publish_file, project.matrix())
     promotion = Promotion(
         source=Repository(source.registry, source.repository, ca=options.ca),
         destination=Repository(place.registry, place.repository, ca=options.ca),
         image=source,
         place=place,
-        publishing=load(project.publish_file, project.matrix()),
+        publishing=publishing,
         allow=frozenset(options.allow),
+        key=options.key or publishing.signed_with,
     )
     digest, tags = promotion.run(read_records(project.releases))
     console.say(f"{', '.join(tags)} in {promotion.destination}")

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cannery.common.errors import EngineError, Problem, UsageError
+from cannery.common.http import is_loopback
 from cannery.common.process import run
 from cannery.common.references import digest_in
+from cannery.registry.client import Repository
 
 PASSWORD = "COSIGN_PASSWORD"  # noqa: S105 - the name of the variable, not its value
 """The variable with the password of a key; empty for a key without one."""
@@ -33,14 +35,12 @@ def find_cosign() -> str | None:
     return shutil.which("cosign")
 
 
-def connection(*, ca: Path | None = None, plain: bool = False) -> list[str]:
-    """The options for a registry; credentials are those of 'docker login'.
-
-    ``ca`` holds certificates to trust besides the system's. ``plain`` allows HTTP and untrusted
-    certificates, for a registry on loopback.
-    """
-    options = ["--registry-cacert", str(ca)] if ca else []
-    return options + (["--allow-http-registry", "--allow-insecure-registry"] if plain else [])
+def connection(repository: Repository) -> list[str]:
+    """The options for the registry of ``repository``; credentials are those of 'docker login'."""
+    if repository.ca:
+        return ["--registry-cacert", str(repository.ca)]
+    plain = ["--allow-http-registry", "--allow-insecure-registry"]
+    return plain if is_loopback(repository.host) else []
 
 
 def sign(reference: str, key: str, connection: Sequence[str] = ()) -> None:
@@ -92,6 +92,11 @@ def _program() -> str:
     if program := find_cosign():
         return program
     raise EngineError(Problem(what="cosign is not installed.", fix=INSTALL))
+
+
+def key_beside(path: Path, key: str) -> str:
+    """``key`` as the file ``path`` names it: relative to that file, unless it is a URI."""
+    return key if not key or _URI.match(key) else str(path.parent / key)
 
 
 def key_problem(key: str) -> Problem | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -29,6 +29,7 @@ from cannery.common.models import (
 from cannery.common.references import SIMULATED, is_repository, is_tag, tag_end
 from cannery.image.content_key import KEY_DIGITS, short_key
 from cannery.matrix.matrix import Matrix
+from cannery.publish.cosign import key_beside
 
 _TAG_FORM = "Use up to 128 letters, digits, '_', '.' and '-', and no '.' or '-' at the beginning."
 
@@ -50,7 +51,8 @@ class Publishing:
     ``immutable`` is a format with ``{target}`` and ``{key}``, ``moving`` one with ``{target}``.
     ``aliases`` maps further moving tags to targets, and ``by_scheme`` those that the schemes of
     other publishers give; ``indexes`` maps tags for several platforms to the targets in them, and
-    ``trials`` targets to pages.
+    ``trials`` targets to pages. ``signed_with`` is the public key that has signed what is promoted,
+    a path or a URI; empty if no signature is required.
     """
 
     repository: str
@@ -60,6 +62,7 @@ class Publishing:
     by_scheme: Mapping[str, str] = field(default_factory=dict)
     indexes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     trials: Mapping[str, Trial] = field(default_factory=dict)
+    signed_with: str = ""
 
     def immutable_tag(self, target_id: str, key: str, *, simulate: bool) -> str:
         """The tag that always names the image with the content key ``key``."""
@@ -96,7 +99,8 @@ def load(path: Path, matrix: Matrix) -> Publishing:
     targets = matrix.targets.values()
     uses = {target.recommended: target.id for target in targets if target.recommended}
     context = {"matrix": matrix, "owners": {**uses, **{name: name for name in matrix.targets}}}
-    return read_yaml(PublishFile, path, context=context).policy(matrix)
+    policy = read_yaml(PublishFile, path, context=context).policy(matrix)
+    return replace(policy, signed_with=key_beside(path, policy.signed_with))
 
 
 def _with_fields(*needed: str) -> Callable[[str], str]:
@@ -174,6 +178,11 @@ class PublishFile(Model):
     trials: dict[TargetName, Trial] = Field(
         default={}, description="Target to a web page where people can try its image out."
     )
+    signed_with: str = Field(
+        default="",
+        description="Public key of cosign, a file relative to this one or a URI: 'promote' copies "
+        "only images that it has signed.",
+    )
 
     def policy(self, matrix: Matrix) -> Publishing:
         """The policy for the targets of ``matrix``."""
@@ -187,6 +196,7 @@ class PublishFile(Model):
             by_scheme={tag: owner for tag, owner in by_scheme.items() if tag not in others},
             indexes=self.indexes,
             trials=self.trials,
+            signed_with=self.signed_with,
         )
 
     @model_validator(mode="after")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cannery.common import console
 from cannery.common.errors import Problem, PublishError, UsageError
 from cannery.common.references import Reference
+from cannery.publish import cosign
 from cannery.publish.policy import Publishing
 from cannery.registry import transfer
 from cannery.registry.client import Repository
@@ -24,7 +25,7 @@ class Promotion:
     """A copy of ``image`` of ``source`` to ``place`` in ``destination``.
 
     ``publishing`` says which tags a target has now, ``allow`` may hold ``unrecorded``, for images
-    that no record names.
+    that no record names, and ``key`` is the public key of the signature that the image must have.
     """
 
     source: Repository
@@ -33,12 +34,14 @@ class Promotion:
     place: Reference
     publishing: Publishing
     allow: Collection[str] = ()
+    key: str = ""
 
     def run(self, records: Sequence[Record]) -> tuple[str, tuple[str, ...]]:
         """Copy the image, and return its digest and the tags that name it in the destination.
 
         Raises:
             PublishError: no record names the image, or an immutable tag names another image.
+            EngineError: the image is not signed with the key.
             UsageError: the destination has no tag, and neither a record nor the source names one.
             CanneryError: anything else; the last problem says what state the tags are in.
         """
@@ -56,6 +59,9 @@ class Promotion:
             fix = "It was not pushed from this project. Add --allow unrecorded to copy it anyway."
             raise PublishError(Problem(what=what, fix=fix))
         tags = self._tags(record, digest)
+        if self.key:
+            cosign.verify(self.source.at(digest), self.key, cosign.connection(self.source))
+            console.say(f"{self.source.at(digest)} is signed with {self.key}")
         try:
             mover, after = self._copy(digest, tags, {record.tag for record in records})
         except BaseException as error:

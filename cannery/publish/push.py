@@ -15,7 +15,6 @@ from cannery.building.planning import Selection
 from cannery.common import console
 from cannery.common.errors import EngineError, Problem, PublishError, VerificationError, counted
 from cannery.common.files import now
-from cannery.common.http import is_loopback
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.deploy.run_spec import no_device
 from cannery.engine import client as engine
@@ -189,7 +188,7 @@ class Push(Transaction):
         if self.options.signing_key:
             reference = self.repository.at(pushed.root.digest)
             console.say(f"signing {reference}")
-            cosign.sign(reference, self.options.signing_key, self._cosign_options)
+            cosign.sign(reference, self.options.signing_key, cosign.connection(self.repository))
             self._verify(pushed)
 
     def _verify(self, pushed: PushedImage) -> None:
@@ -198,12 +197,7 @@ class Push(Transaction):
         with tempfile.TemporaryDirectory(prefix="cannery-key-") as folder:
             public_key = Path(folder) / "cosign.pub"
             public_key.write_text(cosign.public_key(signing_key), encoding="utf-8")
-            cosign.verify(reference, str(public_key), self._cosign_options)
-
-    @property
-    def _cosign_options(self) -> list[str]:
-        plain = is_loopback(self.repository.host) and not self.repository.ca
-        return cosign.connection(ca=self.repository.ca, plain=plain)
+            cosign.verify(reference, str(public_key), cosign.connection(self.repository))
 
     def records(self, pushed: Sequence[PushedImage]) -> list[RecordFile]:
         """The files of the records of ``pushed`` that do not exist yet."""

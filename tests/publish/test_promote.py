@@ -11,6 +11,7 @@ import pytest
 
 from cannery.common.errors import EngineError, PublishError, UsageError
 from cannery.common.references import Reference
+from cannery.publish.cosign import PASSWORD, connection, sign, verify
 from cannery.publish.promote import Promotion
 from cannery.registry.client import Repository
 from cannery.registry.oci import image_manifest, manifest_contents
@@ -21,6 +22,7 @@ from tests.unit.publications import record
 from .checkouts import POLICY
 from .conftest import HURRIED
 from .goods import Push, image_push, tags_of
+from .keys import SECRET, make_pair
 from .servers import Authority, Between, Fault, registry
 
 
@@ -120,6 +122,29 @@ def test_signatures_are_copied_with_equal_digests(
     promotion(repository, other, "full").run([release])
     assert tags_of(other)[name] == signature.digest
     assert len(tags_of(other)) == 4
+
+
+def test_a_required_signature_is_verified_before_anything_is_copied(
+    repository: Repository,
+    other: Repository,
+    pushed: tuple[Push, Record],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(PASSWORD, SECRET)
+    ours, theirs = make_pair(tmp_path / "ours"), make_pair(tmp_path / "theirs")
+    release = pushed[1]
+    signed = repository.at(release.digest)
+    required = replace(promotion(repository, other, release.digest, "prod"), key=ours.public)
+    for _ in range(2):
+        with pytest.raises(EngineError, match="was not signed with"):
+            required.run([release])
+        assert tags_of(other) == {}
+        sign(signed, theirs.private, connection(repository))
+    sign(signed, ours.private, connection(repository))
+    required.run([release])
+    assert tags_of(other)["prod"] == release.digest
+    verify(other.at(release.digest), ours.public, connection(other))
 
 
 def test_a_missing_image(repository: Repository, other: Repository) -> None:

@@ -80,7 +80,7 @@ def test_a_push_with_a_key_signs_the_image(
     assert read_records(place.releases) == ()
     monkeypatch.setenv(PASSWORD, SECRET)
     [digest] = place.push(signing_key=pair.private)
-    options = connection(ca=place.repository.ca)
+    options = connection(place.repository)
     verify(place.repository.at(digest), pair.public, options)
     [release] = read_records(place.releases)
     assert release.signed

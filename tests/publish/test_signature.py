@@ -94,7 +94,7 @@ def test_a_company_s_certificate_and_login_are_used(
     digest = reference.partition("@")[2]
     with servers.registry(tmp_path / "own", authority=authority, login=True, root=data) as server:
         reference = f"{server.host}/ascend@{digest}"
-        tls_context = connection(ca=authority.file)
+        tls_context = connection(Repository(server.host, "ascend", ca=authority.file))
         with pytest.raises(EngineError, match="could not sign") as raised:
             sign(reference, pair.private, tls_context)
         assert "docker login" in raised.value.problems[0].fix
