@@ -8,20 +8,24 @@ answer has limits in size and time.
 from __future__ import annotations
 
 import email.utils
+import socket
 import ssl
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.cookiejar import DefaultCookiePolicy
 from ipaddress import ip_address
 from pathlib import Path
-from threading import Event, Timer
+from threading import TIMEOUT_MAX, Timer, local
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import requests
+import urllib3
 from requests.adapters import HTTPAdapter
+from requests.utils import super_len
+from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from cannery import __version__
 from cannery.common.errors import EngineError, Problem
@@ -66,7 +70,10 @@ def is_safe(url: str) -> bool:
 _REDIRECTS = 5
 
 LONGEST = 300.0
-"""Seconds for the whole of an answer that is no file."""
+"""Seconds for the whole of a request and its answer, from the connection on, but for a file."""
+
+SLOWEST = 1 << 14
+"""The bytes a second, on average, that a file needs at least after that time."""
 
 LONGEST_WAIT = 300.0
 """The longest Retry-After, in seconds, that is kept."""
@@ -140,8 +147,81 @@ def retry_after(response: requests.Response) -> float:
         return 0.0
 
 
-class TlsAdapter(HTTPAdapter):
-    """Connects to servers, and to proxies, that ``context`` trusts."""
+class _Deadline:
+    """Ends what it guards after ``seconds``, whichever way the other side keeps it waiting."""
+
+    def __init__(self, seconds: float) -> None:
+        self.is_late = False
+        self._end: Callable[[], object] = bool
+        self._timer = Timer(min(seconds, TIMEOUT_MAX), self._expire)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def guard(self, end: Callable[[], object]) -> None:
+        """From now on, ``end`` ends what is waited for."""
+        self._end = end
+        if self.is_late:
+            self._expire()
+
+    def cancel(self) -> None:
+        self._timer.cancel()
+
+    def _expire(self) -> None:
+        self.is_late = True
+        with suppress(OSError, ValueError, RuntimeError):
+            self._end()
+
+
+class _OfThread(local):
+    deadline: _Deadline | None = None
+    """That of the request that this thread waits for."""
+
+
+_of_thread = _OfThread()
+
+
+class _Connection(HTTPConnection):
+    """A connection that the deadline of the request can end before there is an answer."""
+
+    def connect(self) -> None:
+        self._guard(self._end)
+        super().connect()
+
+    def request(self, *arguments: Any, **more: Any) -> None:
+        self._guard(self._end)
+        super().request(*arguments, **more)
+
+    def getresponse(self) -> urllib3.HTTPResponse:  # type: ignore[override]
+        response = super().getresponse()
+        self._guard(response.shutdown)
+        return response
+
+    def _guard(self, end: Callable[[], object]) -> None:
+        if _of_thread.deadline:
+            _of_thread.deadline.guard(end)
+
+    def _end(self) -> None:
+        if self.sock:
+            self.sock.shutdown(socket.SHUT_RDWR)
+
+
+class _TlsConnection(_Connection, HTTPSConnection):
+    pass
+
+
+class _Pool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TlsPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _TlsConnection
+
+
+_POOLS = {"http": _Pool, "https": _TlsPool}
+
+
+class Adapter(HTTPAdapter):
+    """Connects to servers, and to proxies, that ``context`` trusts, and keeps deadlines."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
@@ -149,9 +229,13 @@ class TlsAdapter(HTTPAdapter):
 
     def init_poolmanager(self, *arguments: Any, **more: Any) -> None:
         super().init_poolmanager(*arguments, **more, ssl_context=self._context)
+        self.poolmanager.pool_classes_by_scheme = _POOLS
 
     def proxy_manager_for(self, proxy: Any, **more: Any) -> Any:
-        return super().proxy_manager_for(proxy, **more, ssl_context=self._context)
+        manager = super().proxy_manager_for(proxy, **more, ssl_context=self._context)
+        if isinstance(manager, urllib3.ProxyManager):
+            manager.pool_classes_by_scheme = _POOLS
+        return manager
 
 
 def tls_context(files: Iterable[Path]) -> ssl.SSLContext:
@@ -176,7 +260,20 @@ class Session(requests.Session):
         self.hooks["response"].append(_read_if_small)
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
         self.headers["User-Agent"] = f"cannery/{__version__}"
-        self.mount("https://", TlsAdapter(context))
+        self.mount("https://", Adapter(context))
+        self.mount("http://", Adapter(context))
+
+    def send(self, request: requests.PreparedRequest, **more: Any) -> requests.Response:
+        """Send ``request`` and follow redirects, all by one deadline; see ``LONGEST``."""
+        if _of_thread.deadline:
+            return super().send(request, **more)
+        try:
+            size: int = super_len(request.body)  # type: ignore[no-untyped-call]
+            with in_time(LONGEST + size / SLOWEST) as deadline:
+                _of_thread.deadline = deadline
+                return super().send(request, **more)
+        finally:
+            _of_thread.deadline = None
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:
         target = super().get_redirect_target(resp)
@@ -210,33 +307,32 @@ def require_as_safe(before: str, now: str) -> None:
 def read_bounded(response: requests.Response, most: int = MOST) -> None:
     """Read the content of ``response``; RefusedError if it is too large or takes too long."""
     content = bytearray()
-    with in_time(response, LONGEST):
-        for chunk in response.iter_content(_CHUNK):
-            content += chunk
-            if len(content) > most:
-                response.close()
-                raise RefusedError(f"it sends more than {most:,} bytes")
+    try:
+        with in_time(LONGEST, response):
+            for chunk in response.iter_content(_CHUNK):
+                content += chunk
+                if len(content) > most:
+                    break
+    except BaseException:
+        response.close()
+        raise
+    if len(content) > most:
+        response.close()
+        raise RefusedError(f"it sends more than {most:,} bytes")
     response._content = bytes(content)  # noqa: SLF001
 
 
 @contextmanager
-def in_time(response: requests.Response, seconds: float) -> Iterator[None]:
+def in_time(seconds: float, response: requests.Response | None = None) -> Iterator[_Deadline]:
     """End ``response`` after ``seconds``, also one that drips; RefusedError if that was needed."""
-    late = Event()
-
-    def end() -> None:
-        late.set()
-        with suppress(OSError, ValueError, RuntimeError):
-            response.raw.shutdown()
-
-    timer = Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
+    deadline = _Deadline(seconds)
+    if response is not None:
+        deadline.guard(response.raw.shutdown)
     try:
-        yield
+        yield deadline
     finally:
-        timer.cancel()
-        if late.is_set():
+        deadline.cancel()
+        if deadline.is_late:
             raise RefusedError(f"its answer takes longer than {seconds:.0f} s")
 
 

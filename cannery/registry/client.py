@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import requests
 
 from cannery.common.errors import ArtifactError, EngineError, Problem
-from cannery.common.http import LONGEST, RetryPolicy, in_time
+from cannery.common.http import LONGEST, SLOWEST, RetryPolicy, in_time
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.common.references import parse_reference
 from cannery.registry.http import RETRIES, Http, RegistryError, explanation, storage_is_full
@@ -33,9 +33,6 @@ T = TypeVar("T")
 _CHUNK = 1 << 20
 _LARGEST_MANIFEST = 4 << 20
 """Bytes; the limit of the specification."""
-
-_SLOWEST = 1 << 14
-"""The bytes a second, on average, that a blob needs at least after the first minutes."""
 
 _NOT_DELETABLE = (400, 405)
 """The status of a registry that does not allow deletion, or no deletion of tags."""
@@ -154,7 +151,7 @@ class Repository:
 
         def checked(response: requests.Response) -> Iterator[bytes]:
             digest, size = hashlib.sha256(), 0
-            with in_time(response, LONGEST + blob.size / _SLOWEST):
+            with in_time(LONGEST + blob.size / SLOWEST, response):
                 for chunk in response.iter_content(_CHUNK):
                     size += len(chunk)
                     if size > blob.size:
