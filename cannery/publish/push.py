@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from cannery.building import git
 from cannery.building.planning import Selection
@@ -261,14 +259,10 @@ def _attestations(pushed: PushedImage) -> dict[str, str]:
     """The kind of each attestation of the image, and its digest."""
     entries = manifest_contents(pushed.root).manifests
     attesting = {entry.digest for entry in entries if entry.platform == ATTESTED}
-    attestations = {}
-    for document in pushed.documents:
-        if document.digest in attesting:
-            loaded: dict[str, Any] = json.loads(document.content)
-            for layer in loaded.get("layers") or []:
-                kind = (layer.get("annotations") or {}).get(PREDICATE, "")
-                attestations[_NAMES.get(kind, kind)] = str(layer["digest"])
-    return attestations
+    documents = [document for document in pushed.documents if document.digest in attesting]
+    blobs = [blob for document in documents for blob in manifest_contents(document).blobs]
+    kinds = {blob.annotations.get(PREDICATE, ""): blob.digest for blob in blobs}
+    return {_NAMES.get(kind, kind): digest for kind, digest in kinds.items() if kind}
 
 
 def _same_content(local: PackedImage, pushed: PushedImage) -> bool:

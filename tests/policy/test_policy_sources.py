@@ -94,9 +94,8 @@ def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
 OWN_DOCUMENTS = {
     *("cannery/common/files.py", "cannery/fetch/store.py", "cannery/fetch/transfer.py"),
     *("cannery/image/environment.py", "cannery/image/simulator_spec.py"),
-    *("cannery/engine/bake.py", "cannery/engine/base.py", "cannery/engine/images.py"),
-    *("cannery/image/bake_events.py", "cannery/publish/push.py"),
-    "cannery/registry/image_archive.py",
+    *("cannery/engine/bake.py", "cannery/engine/images.py"),
+    *("cannery/image/bake_events.py", "cannery/registry/image_archive.py"),
 }
 """Modules that read files of .cannery or of this package, and what the local engine says."""
 
