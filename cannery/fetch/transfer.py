@@ -10,6 +10,7 @@ import errno
 import json
 import os
 import shutil
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -68,6 +69,7 @@ class Transfer:
             TransferError: the server does not deliver it.
             FileError: the disk is full, or the file cannot be written.
         """
+        self._discard_links()
         tries = RetryState(self.retries)
         while True:
             before = self._there
@@ -88,6 +90,17 @@ class Transfer:
                 raise disk_error(self.partial, error) from error
             if self.stop.wait(pause):
                 raise Stopped
+
+    def _discard_links(self) -> None:
+        """Remove what another user has put there to have the bytes written elsewhere."""
+        try:
+            state = self.partial.lstat()
+            if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
+                self.discard()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise disk_error(self.partial, error) from error
 
     @property
     def _there(self) -> int:
@@ -133,7 +146,7 @@ class Transfer:
     def _write(self, answer: Answer) -> None:
         there, begun, first = answer.offset, time.monotonic(), answer.offset
         most = answer.total or self.size or _MOST
-        with self.partial.open("ab") as stream:
+        with open(self.partial, "ab", opener=_no_link) as stream:
             for chunk in answer.chunks(_CHUNK):
                 if self.stop.is_set():
                     raise Stopped
@@ -153,6 +166,10 @@ class Transfer:
                     begun, first = time.monotonic(), there
         if answer.total and there < answer.total:
             raise TransferError(f"it sends {there:,} of {answer.total:,} bytes")
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def disk_error(path: Path, error: OSError) -> FileError:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import ArtifactError
+from cannery.common.errors import ArtifactError, FileError
 from cannery.fetch.fetcher import Terms
 from tests.fetch.fetches import CONTENT, HALF, a_file, digest, failing, fetcher
 from tests.fetch.server import Files
@@ -158,3 +158,36 @@ def test_an_unexpected_size_is_refused_before_the_download(files: Files, tmp_pat
     file = a_file(CONTENT, [files.address("a/toolkit.run")], size=len(CONTENT) + 1)
     with pytest.raises(ArtifactError, match="100,000 bytes, but 100,001 were published"):
         fetcher(tmp_path).fetch(file)
+
+
+@pytest.mark.parametrize("kind", ["link", "hard link", "link to nothing", "pipe"])
+def test_what_others_put_in_the_place_of_a_download_is_not_written_through(
+    files: Files, tmp_path: Path, kind: str
+) -> None:
+    file = a_file(CONTENT, [files.address("a/toolkit.run")])
+    victim, place = tmp_path / "victim", tmp_path / "store" / "partial" / file.sha256
+    place.parent.mkdir(parents=True)
+    if kind == "link to nothing":
+        place.symlink_to(victim)
+    else:
+        victim.write_text("kept")
+        {"link": place.symlink_to, "hard link": place.hardlink_to}.get(
+            kind, lambda _: os.mkfifo(place)
+        )(victim)
+    fetched = fetcher(tmp_path / "store").fetch(file)
+    assert fetched.path.read_bytes() == CONTENT
+    assert not fetched.path.is_symlink()
+    assert victim.exists() == (kind != "link to nothing")
+    assert not victim.exists() or victim.read_text() == "kept"
+
+
+def test_a_lock_that_is_a_link_is_an_error_and_not_followed(files: Files, tmp_path: Path) -> None:
+    file = a_file(CONTENT, [files.address("a/toolkit.run")])
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    place = tmp_path / "store" / "partial" / f"{file.sha256}.lock"
+    place.parent.mkdir(parents=True)
+    place.symlink_to(victim)
+    with pytest.raises(FileError, match=f"cannot write {place}"):
+        fetcher(tmp_path / "store").fetch(file)
+    assert victim.read_text() == "kept"
