@@ -165,6 +165,12 @@ class BuildOptions(IndexOptions):
         metavar="FILE",
         conflicts=("artifacts", "index_url", "builder", "cache_from", "plan", "print"),
     )
+    bundle_sha256: str = option(
+        "use the bundle only if this is its sha256, which 'build.py bundle' has printed",
+        default="",
+        metavar="SHA256",
+        needs="from_bundle",
+    )
     bundle: Path | None = None
     verbose: bool = VERBOSE.field(help="show every check and every shared layer")
     check_jobs: int = option(

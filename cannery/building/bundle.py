@@ -133,10 +133,14 @@ def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 @contextmanager
-def opened_bundle(bundle: Path) -> Iterator[tuple[Archive, Contents]]:
-    """The bundle and what it is for; nothing of it is unpacked yet."""
+def opened_bundle(bundle: Path, sha256: str = "") -> Iterator[tuple[Archive, Contents]]:
+    """The bundle and what it is for; nothing of it is unpacked yet.
+
+    Raises:
+        ArtifactError: it is damaged, or has another hash than ``sha256``, which may be empty.
+    """
     try:
-        with opened(bundle) as archive:
+        with opened(bundle, sha256.lower()) as archive:
             console.say(f"{bundle}: sha256 {archive.sha256}")
             yield archive, _contents(bundle, archive)
     except tarfile.TarError as error:
@@ -286,7 +290,7 @@ def build_from_bundle(
     project: Project, selection: Selection, options: BuildOptions, bundle: Path
 ) -> None:
     """Build and check the targets of ``selection`` that ``bundle`` has."""
-    with opened_bundle(bundle) as (archive, contents):
+    with opened_bundle(bundle, options.bundle_sha256) as (archive, contents):
         targets = _fitting_targets(project, selection, options, bundle, contents)
         folder = unpack(archive, project.state / "bundles")
     selection = replace(selection, targets=targets, named=None)

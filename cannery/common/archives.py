@@ -102,13 +102,14 @@ class Archive:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Archive]:
+def opened(path: Path, sha256: str = "") -> Iterator[Archive]:
     """The archive ``path``, and every member of it checked.
 
     Raises:
         FileError: it cannot be read.
-        tarfile.TarError: it is damaged; or a member is or leads outside of the archive, is a device
-            or a pipe, has the rights of another user, or is in it twice.
+        tarfile.TarError: its hash is not ``sha256``, unless that is empty; it is damaged; or a
+            member is or leads outside of the archive, is a device or a pipe, has the rights of
+            another user, or is in it twice.
     """
     try:
         stream = _Plain(path)
@@ -117,6 +118,8 @@ def opened(path: Path) -> Iterator[Archive]:
     with stream:
         try:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            if sha256 and sha256 != digest:
+                raise tarfile.ReadError(f"its sha256 is {digest}, and not {sha256}")
             stream.seek(0)
             # An archive that is compressed may be of any size.
             with tarfile.open(fileobj=stream, mode="r:") as tar:

@@ -109,6 +109,15 @@ def test_equal_files_give_an_equal_bundle(packed: Path, tree: Path, tmp_path: Pa
     assert (tmp_path / "again").read_bytes() == packed.read_bytes()
 
 
+def test_a_bundle_of_another_hash_than_named_is_not_read(packed: Path) -> None:
+    digest = sha256_of(packed)
+    with opened_bundle(packed, digest.upper()) as (archive, _):
+        assert archive.sha256 == digest
+    message = f"its sha256 is {digest}, and not {'0' * 64}"
+    with pytest.raises(ArtifactError, match=message), opened_bundle(packed, "0" * 64):
+        pytest.fail("it was opened")
+
+
 @pytest.mark.parametrize("length", [0, 511, 4096])
 def test_an_incomplete_bundle_is_refused(packed: Path, tmp_path: Path, length: int) -> None:
     packed.write_bytes(packed.read_bytes()[:length])
