@@ -52,10 +52,13 @@ def _cost(items: Iterable[TargetCost]) -> float:
 
 
 def divide_targets(items: Sequence[TargetCost], count: int) -> list[list[str]]:
-    """The ids of ``items`` for each of ``count`` machines, each in the order of ``items``."""
+    """The ids of ``items`` for each of ``count`` machines, each in the order of ``items``.
+
+    Which machine gets an item does not depend on that order.
+    """
     machines: list[list[TargetCost]] = [[] for _ in range(count)]
     limit = max([_cost(items) / count * _SLACK, *(_cost([item]) for item in items)])
-    waiting = sorted(_families(items), key=_weight)
+    waiting = sorted(_families(sorted(items, key=lambda item: item.id)), key=_weight)
     while waiting:
         family = waiting.pop()
         machine = min(machines, key=lambda machine: _cost([*machine, *family]))

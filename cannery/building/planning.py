@@ -97,10 +97,13 @@ def make_plan(
     """
     plan_options = plan_options or PlanOptions()
     renderer = Renderer(project)
-    rendered = _rendered(project, renderer, selection)
+    committed = _committed(project, renderer, selection)
+    with_image = [target for target in selection.targets if target.vendor_image]
+    rendered = {**committed, **renderer.render_all(with_image)}
     targets, others = selection.targets, tuple[str, ...]()
     if selection.shard:
-        costs = [target_cost(target.id, rendered[target.id].layers) for target in targets]
+        # By the committed files, which all machines have; the files of each may differ.
+        costs = [target_cost(target.id, committed[target.id].layers) for target in targets]
         ids = set(divide_targets(costs, selection.shard.count)[selection.shard.index - 1])
         others = tuple(target.id for target in targets if target.id not in ids)
         targets = tuple(target for target in targets if target.id in ids)
@@ -155,17 +158,17 @@ def make_plan(
     )
 
 
-def _rendered(project: Project, renderer: Renderer, selection: Selection) -> Mapping[str, Rendered]:
-    """The rendered targets by their ids; their files are the same as on the disk.
+def _committed(project: Project, renderer: Renderer, selection: Selection) -> dict[str, Rendered]:
+    """The rendered targets by their ids, without images of the vendor's.
 
-    Only the Dockerfile of a target whose CANN is taken out of an image is another.
+    Raises:
+        OutOfSyncError: their files are not those on the disk.
     """
     committed = renderer.render_all([replace(t, vendor_image="") for t in selection.targets])
     files = {path: text for one in committed.values() for path, text in one.paths(project).items()}
     only = f" --target {selection.targets[0].id}" if len(committed) == 1 else ""
     require_in_sync(project, compare(project, files), f"python build.py render{only}")
-    with_image = [target for target in selection.targets if target.vendor_image]
-    return {**committed, **(renderer.render_all(with_image) if with_image else {})}
+    return committed
 
 
 def _hashes(

@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 
 import pytest
 import yaml
@@ -183,6 +184,15 @@ def test_every_target_is_in_one_shard(items: list[TargetCost], count: int) -> No
     assert sorted(name for shard in shards for name in shard) == sorted(i.id for i in items)
     order = [each.id for each in items]
     assert all(shard == sorted(shard, key=order.index) for shard in shards)
+
+
+@given(costs(), st.integers(1, 12), st.randoms(use_true_random=False))
+def test_shards_do_not_depend_on_the_order_of_targets(
+    items: list[TargetCost], count: int, random: Random
+) -> None:
+    shuffled = random.sample(items, len(items))
+    shards = [sorted(shard) for shard in divide_targets(items, count)]
+    assert shards == [sorted(shard) for shard in divide_targets(shuffled, count)]
 
 
 @given(costs(), st.integers(1, 12))
