@@ -64,11 +64,12 @@ class Assembly:
         target = step.target
         folder = made.artifacts if made else self.options.artifacts
         hashes = self._artifact_hashes(target, folder)
-        used = {name: self._base(*needed) for name, needed in bases.bases(target).items()}
+        needed = bases.bases(target, self.options.builder)
+        used = {name: self._base(*one) for name, one in needed.items()}
         contexts = base.contexts(used.values(), self.builder, self.project.state / "bases")
         build = self._build(step, used, contexts, folder, hashes)
         if self.options.bundle:
-            layouts = bases.layout_contexts(self.options.bundle, bases.bases(target).values())
+            layouts = bases.layout_contexts(self.options.bundle, needed.values())
             build = bases.with_equal_modes(build, layouts, self.project.state / "contexts")
         if target.vendor_image:
             build = self._with_vendor_image(target, build)
@@ -86,7 +87,7 @@ class Assembly:
         ``image`` raises the error of a base that there is not.
         """
         for target in targets:
-            needed = bases.bases(target)
+            needed = bases.bases(target, self.options.builder)
             building = needed.pop("BUILD_IMAGE")
             for base_of_target in needed.values():
                 if base_of_target != building:
@@ -104,7 +105,7 @@ class Assembly:
                 hashes = self._artifact_hashes(target, folder)
             except ArtifactError:
                 console.say(f"{target.id}: {folder} does not exist yet; a build creates it")
-            images = local_images(bases.local_names(target))
+            images = local_images(bases.local_names(target, self.options.builder))
             used = bases.expected_bases(self.project, target, self.options, images)
             contexts = {}
             if target.vendor_image:

@@ -30,28 +30,32 @@ from cannery.matrix.project import Project
 from cannery.options import BuildOptions
 
 
-def bases(target: Target) -> dict[str, tuple[Base, str]]:
-    """Build argument to its base, and to the architecture of that base."""
-    building = {"BUILD_IMAGE": building_architecture()}
+def bases(target: Target, builder: str = "") -> dict[str, tuple[Base, str]]:
+    """Build argument to its base, and to the architecture of that base.
+
+    ``builder`` is the name of that of the build, empty for the default one.
+    """
+    building = {"BUILD_IMAGE": building_architecture(builder, target.docker_arch)}
     return {
         name: (base, building.get(name, target.docker_arch))
         for name, base in bases_of(target).items()
     }
 
 
-def local_names(target: Target) -> list[str]:
+def local_names(target: Target, builder: str) -> list[str]:
     """The names by which the engine may have base images of ``target``, or stand-ins."""
-    return [name for base in bases(target).values() for name in base_names(*base)]
+    return [name for base in bases(target, builder).values() for name in base_names(*base)]
 
 
 def expected_bases(
     project: Project, target: Target, options: BuildOptions, images: Images
 ) -> dict[str, FoundBase]:
     """Build argument to the base that would be used now, given the local ``images``."""
+    needed = bases(target, options.builder)
     if options.bundle:
-        return {name: bundled_base(options.bundle, *base) for name, base in bases(target).items()}
+        return {name: bundled_base(options.bundle, *base) for name, base in needed.items()}
     cache = BaseCache(state=project.state)
-    return {name: expected_base(*base, images, cache) for name, base in bases(target).items()}
+    return {name: expected_base(*base, images, cache) for name, base in needed.items()}
 
 
 def keep_bases(folder: Path, used: Iterable[tuple[Base, str]], finder: Bases) -> None:

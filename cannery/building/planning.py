@@ -134,7 +134,9 @@ def make_plan(
             files |= vendor_files() if target.vendor_image else {}
             steps.append(Step(rendered=image, files=files, hashes=file_hashes))
     hashes.keep()
-    names = [name for step in steps if step.files for name in local_names(step.target)]
+    names = [
+        name for step in steps if step.files for name in local_names(step.target, options.builder)
+    ]
     names += [image_name(s.id, simulate=options.simulate) for s in steps if s.files]
     images = None
     try:

@@ -41,7 +41,7 @@ def look_up_bases(project: Project, selection: Selection, options: BuildOptions)
     unpinned = {
         (needed.image, architecture): (needed, architecture)
         for target in selection.targets
-        for needed, architecture in bases(target).values()
+        for needed, architecture in bases(target, options.builder).values()
         if not needed.is_pinned
     }
     for base in unpinned.values():

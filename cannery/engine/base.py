@@ -27,6 +27,8 @@ from cannery.common.files import exclusive, read_text, temporary_folder, write_f
 from cannery.common.outside import MOST, parse_json
 from cannery.common.process import allowed_env, run
 from cannery.common.references import full_reference
+from cannery.engine import builder as buildx
+from cannery.engine import client as engine
 from cannery.engine.builder import Builder
 from cannery.engine.images import Images, local_images, pull
 from cannery.registry.client import locate
@@ -75,9 +77,19 @@ class BaseCache:
         return loaded if isinstance(loaded, dict) else {}
 
 
-def building_architecture() -> str:
-    """The architecture of this machine, as the engine names it."""
+def building_architecture(builder: str = "", architecture: str = "") -> str:
+    """The machine on which images for ``architecture`` are built, both as the engine names them.
+
+    It is that of the node of ``builder`` that builds them, where an empty name is for the default
+    builder; or else the engine's. Where neither answers, as for a plan, it is this machine's.
+    """
     machine = platform.machine()
+    with suppress(CanneryError):
+        nodes = buildx.node_platforms(builder)
+        building = [node for node in nodes if f"linux/{architecture}" in node] or nodes
+        if building:
+            return building[0][0].split("/")[1]
+        machine, _ = engine.machine_and_runtimes()
     return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
 
 

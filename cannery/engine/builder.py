@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from cannery.common.errors import EngineError, Problem, UsageError, did_you_mean
 from cannery.common.process import run
@@ -69,6 +70,19 @@ def find_builder(name: str) -> Builder:
             fix = "Set DOCKER_HOST to that engine instead."
             raise EngineError(Problem(what=f"{what}images.", fix=fix))
     return builder
+
+
+@cache
+def node_platforms(name: str = "") -> tuple[tuple[str, ...], ...]:
+    """The platforms of each node of the builder ``name``, first the one that is not emulated.
+
+    Empty where no builder answers; a builder that was not started yet has no platforms. ``name`` is
+    empty for the default builder.
+    """
+    _, output = run(["docker", "buildx", "inspect", *([name] if name else [])])
+    lines = re.findall(r"^Platforms:[ \t]*(\S.*)$", output, re.MULTILINE)
+    # An asterisk marks those that were named when the node was made.
+    return tuple(tuple(one.strip(" *") for one in line.split(",")) for line in lines)
 
 
 def require_containerd(builder: Builder, purpose: str) -> None:

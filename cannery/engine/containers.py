@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import platform
 import re
 import tarfile
 import tempfile
@@ -26,7 +25,7 @@ from cannery.common.files import is_gone, own_mark
 from cannery.common.model import DeviceKind, Target
 from cannery.common.process import run
 from cannery.deploy.run_spec import RunSpec
-from cannery.engine.client import talking
+from cannery.engine.client import machine_and_runtimes, talking
 from cannery.engine.images import ImageFiles
 from cannery.image.plan import SIMULATED_LABEL
 from cannery.image.simulator_spec import MARK, marked_paths, marker_paths
@@ -190,7 +189,7 @@ def hardware(kind: DeviceKind, machine: str) -> str:
 
     As in ``qemu-aarch64 on x86_64, no NPU`` or ``aarch64, 8 x 910B3, driver 24.1.rc3``.
     """
-    local = platform.machine()
+    local, _ = machine_and_runtimes()
     device = "simulated NPU" if kind is DeviceKind.SIMULATED else "no NPU"
     if kind is DeviceKind.NPU:
         code, output = 1, ""

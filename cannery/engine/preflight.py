@@ -18,11 +18,11 @@ from cannery.common.model import Target
 from cannery.compat.facts import Compat
 from cannery.deploy.run_spec import DRIVER, DRIVER_MOUNTS, RunSpec, ascend_runtime, npus
 from cannery.deploy.workload import Workload
+from cannery.engine import builder as buildx
 from cannery.engine import client as engine
 from cannery.engine.containers import stand_ins
 from cannery.image.simulator_spec import DRIVER_MARKER
 
-_EMULATORS = {"aarch64": "qemu-aarch64", "x86_64": "qemu-x86_64"}
 _DOCTOR = Path(__file__).parents[1] / "image" / "context" / "ascend-doctor"
 _CHECK_DRIVER = "Containers need a device there: check the driver of this host."
 
@@ -49,7 +49,7 @@ def check_host(
     findings: list[Problem | str] = []
     if not workload.simulate_host:
         findings += [*_devices(workload, root), *_driver(workload.target, compat, root)]
-    findings += [*_memory(workload, root), *_engine(workload, root, build)]
+    findings += [*_memory(workload, root), *_engine(workload, build)]
     return Findings(
         problems=tuple(finding for finding in findings if isinstance(finding, Problem)),
         notes=tuple(finding for finding in findings if isinstance(finding, str)),
@@ -126,12 +126,14 @@ def _memory(workload: Workload, root: Path) -> Iterator[Problem | str]:
     yield Problem(what=what, fix="Request less with --shm-size.")
 
 
-def _engine(workload: Workload, root: Path, build: str) -> Iterator[Problem]:
+def _engine(workload: Workload, build: str) -> Iterator[Problem]:
     target = workload.target
     try:
         machine, runtimes = engine.machine_and_runtimes()
-        if machine != target.machine and not _emulates(target.machine, root):
-            what = f"this machine is {machine} and does not emulate {target.machine}, which"
+        nodes = buildx.node_platforms()
+        emulated = not nodes or any(target.platform in node for node in nodes)
+        if machine != target.machine and not emulated:
+            what = f"the engine's machine is {machine} and does not emulate {target.machine}, which"
             fix = "Install qemu-user-static, for example with 'bash setup.sh'."
             yield Problem(what=f"{what} {target.id} is for.", fix=fix)
         if workload.ascend and (problem := without_runtime(runtimes)):
@@ -140,14 +142,6 @@ def _engine(workload: Workload, root: Path, build: str) -> Iterator[Problem]:
             yield problem
     except EngineError as error:
         yield from error.problems
-
-
-def _emulates(machine: str, root: Path) -> bool:
-    try:
-        entry = root / "proc/sys/fs/binfmt_misc" / _EMULATORS[machine]
-        return entry.read_text(encoding="ascii", errors="replace").startswith("enabled")
-    except OSError:
-        return False
 
 
 def _image(workload: Workload, build: str) -> Problem | None:

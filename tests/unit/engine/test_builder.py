@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import platform
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +11,15 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import EngineError, UsageError
+from cannery.engine import builder
 from cannery.engine import client as engine
+from cannery.engine.base import building_architecture
 from cannery.engine.builder import (
     CANN_STEPS,
     Builder,
     find_builder,
     forget_cann,
+    node_platforms,
     progress_mode,
     require_containerd,
 )
@@ -26,6 +30,7 @@ from tests.unit.matrices import CHECKOUT
 
 # Ends with the code, and says the text, of the file that is called like its arguments.
 DOCKER = f"""#!{sys.executable}
+import platform
 import sys
 from pathlib import Path
 name = " ".join(sys.argv[1:]).replace(" ", "_").replace("/", ".")
@@ -106,6 +111,43 @@ def test_a_builder_elsewhere(docker: Docker, driver: str) -> None:
     assert find_builder("pool") == Builder(name="pool", local=False)
 
 
+def test_the_platforms_of_the_nodes_of_a_builder(docker: Docker) -> None:
+    nodes = "Platforms: linux/arm64, linux/amd64\n\nName: b\nPlatforms: linux/amd64*, linux/386\n"
+    docker.says("buildx inspect pool", INSPECT.format(name="pool", driver="remote") + nodes)
+    expected = (("linux/arm64", "linux/amd64"), ("linux/amd64", "linux/386"))
+    assert node_platforms("pool") == expected
+    docker.says("buildx inspect", "1 ERROR: Cannot connect to the Docker daemon")
+    node_platforms.cache_clear()
+    assert node_platforms() == ()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "engine_says", "architecture"),
+    [
+        ((("linux/arm64", "linux/amd64"),), "x86_64", "arm64"),
+        ((("linux/amd64",), ("linux/arm64", "linux/amd64")), "x86_64", "arm64"),
+        ((), "aarch64", "arm64"),
+        ((), "", "amd64"),
+    ],
+    ids=["one node", "the node for that platform", "not started yet", "nobody answers"],
+)
+def test_the_build_stage_is_for_the_machine_of_the_builder(
+    monkeypatch: pytest.MonkeyPatch,
+    nodes: tuple[tuple[str, ...], ...],
+    engine_says: str,
+    architecture: str,
+) -> None:
+    def machine_and_runtimes() -> tuple[str, frozenset[str]]:
+        if not engine_says:
+            raise EngineError("there is no engine")
+        return engine_says, frozenset()
+
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(builder, "node_platforms", lambda _: nodes)
+    monkeypatch.setattr(engine, "machine_and_runtimes", machine_and_runtimes)
+    assert building_architecture("pool", "arm64") == architecture
+
+
 def test_an_unknown_builder(docker: Docker) -> None:
     docker.says("buildx inspect pol", '1 ERROR: no builder "pol" found')
     with pytest.raises(UsageError, match=r"there is no builder 'pol'\. Did you mean 'pool'\?"):
@@ -140,6 +182,7 @@ def test_who_can_write_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # Notes its arguments, one call a line, and says what is in the file "usage".
 RECORDER = f"""#!{sys.executable}
+import platform
 import sys
 from pathlib import Path
 here = Path(__file__).parent

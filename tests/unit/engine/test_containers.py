@@ -121,14 +121,16 @@ SAID = """\
 
 
 def test_without_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    # As on a Mac, where the engine is in a virtual machine.
+    monkeypatch.setattr(platform, "machine", lambda: "arm64")
+    monkeypatch.setattr(containers, "machine_and_runtimes", lambda: ("x86_64", frozenset()))
     assert hardware(DeviceKind.NONE, "aarch64") == "qemu-aarch64 on x86_64, no NPU"
     assert hardware(DeviceKind.NONE, "x86_64") == "x86_64, no NPU"
     assert hardware(DeviceKind.SIMULATED, "aarch64") == "qemu-aarch64 on x86_64, simulated NPU"
 
 
 def test_on_npus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    monkeypatch.setattr(containers, "machine_and_runtimes", lambda: ("aarch64", frozenset()))
     monkeypatch.setattr(containers, "run", lambda *_, **__: (0, SAID))
     assert hardware(DeviceKind.NPU, "aarch64") == "aarch64, 2 x 910B3, driver 24.1.rc3"
 
