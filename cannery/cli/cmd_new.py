@@ -18,13 +18,7 @@ from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
 from cannery.matrix.text import MatrixText
 from cannery.options import NewOptions
-from cannery.update.new_target import (
-    Choice,
-    choose,
-    judged,
-    propose,
-    target_id,
-)
+from cannery.update.new_target import Choice, choose, judged, propose
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +55,10 @@ def _add(options: TypedNewOptions, project: Project) -> None:
     matrix = MatrixText(before)
     choice = choose(options, compat, matrix)
     if not options.id and (existing := _existing(options, choice, targets)):
-        name, torch_npu = existing.id, existing.torch_npu
+        name, torch_npu, python = existing.id, existing.torch_npu, existing.python
         print(f"you have it: {name} ({existing.summary})")
+        origin = f"that of {python.base}" if python.base else "of an archive"
+        console.say(f"it is for {existing.platform}, with Python {python.version}, {origin}")
         if torch_npu != (newer := choice.combination.torch_npu):
             console.say(f"it has torch_npu {torch_npu}, and {newer} is the newest for it")
         console.say(f"build it: python build.py build {name}; or add another one with --id NAME")
@@ -95,21 +91,24 @@ def _add(options: TypedNewOptions, project: Project) -> None:
 def _existing(
     options: TypedNewOptions, choice: Choice, targets: Mapping[str, Target]
 ) -> Target | None:
-    """The target without an application that is what ``choice`` would add, or has its id.
+    """The target without an application that has all that was asked for, and what was chosen.
 
-    One with the DeepSpeed that would be added goes first; any has what was asked for by name.
+    Those with the torch_npu and the DeepSpeed that would be added go first.
     """
     known = choice.combination
     same = [
         target
         for target in targets.values()
-        if (target.python.minor, target.torch, target.torch_npu, target.chip, target.platform)
-        == (known.python, known.torch, known.torch_npu, options.chip, options.platform)
+        if (target.python.minor, target.torch, target.chip, target.platform)
+        == (known.python, known.torch, options.chip, options.platform)
         and options.python in (target.python.minor, target.python.version)
         and target.cann.version in (choice.cann, str(known.cann))
         and not (target.application or target.requirements or target.without_compiler)
         and bool(target.apex) >= options.apex
         and (not options.deepspeed or target.deepspeed == choice.deepspeed)
     ]
-    same_id = targets.get(target_id(options.minor, known.torch, choice.cann, options.chip))
-    return min(same, key=lambda target: target.deepspeed != choice.deepspeed, default=same_id)
+
+    def differs(target: Target) -> tuple[bool, bool]:
+        return target.torch_npu != known.torch_npu, target.deepspeed != choice.deepspeed
+
+    return min(same, key=differs, default=None)

@@ -11,7 +11,7 @@ from typing import Any
 from packaging.version import Version
 
 from cannery.common.cann_version import CannVersion
-from cannery.common.errors import MatrixError, Problem, UsageError
+from cannery.common.errors import MatrixError, Problem, UsageError, enumerated
 from cannery.common.model import USUAL_CHIP, Target
 from cannery.compat.extension_rules import apex_fits, deepspeed_fits
 from cannery.compat.facts import Compat
@@ -214,10 +214,19 @@ def propose(
     usual = max(order, key=lambda name: (bases.count(name), -order.index(name)))
     python, base, entries = _python(options, matrix, archives, usual)
     cann, of_cann = cann_of(known.cann, choice.cann, options, compat, matrix)
-    name = options.id or target_id(options.minor, known.torch, cann, options.chip)
-    if name in targets:
-        fix = f"Build it: python build.py build {name}; or choose another id with --id."
-        raise UsageError(Problem(what=f"target {name} exists already.", fix=fix))
+    ids = [options.id] if options.id else _ids(options, known.torch, cann)
+    name = next((name for name in ids if name not in targets), "")
+    if not name:
+        fix = f"Build it: python build.py build {ids[0]}; or choose another id with --id."
+        raise UsageError(Problem(what=f"target {enumerated(ids)} exists already.", fix=fix))
+    notes = []
+    if name != ids[0]:
+        other = targets[ids[0]]
+        has = f"{other.platform}, Python {other.python.version}, torch_npu {other.torch_npu}"
+        notes.append(f"{ids[0]} is another target ({has}; {other.summary})")
+    of_base = _of_bases(options, matrix).get(base, options.python)
+    if options.python not in (options.minor, of_base):
+        notes.append(f"base {base} has Python {of_base}; {options.python} is taken from an archive")
     entries += of_cann
     index = ""
     if options.machine == "x86_64":
@@ -241,7 +250,7 @@ def propose(
     }
     target = (f"  {key}: {text}" for key, text in values.items() if text)
     entries.append((("targets",), (f"{name}:", *target)))
-    notes = [f"torch, torch_npu, CANN and Python: {known.row.cited}"]
+    notes.append(f"torch, torch_npu, CANN and Python: {known.row.cited}")
     if known.cann != known.row.cann:
         cited = ", ".join(row.cited for row in compat.compatible if known.cann in row.cann)
         pair = f"torch_npu {known.torch_npu} is paired with CANN {known.row.cann}"
@@ -253,6 +262,13 @@ def target_id(python: str, torch: str, cann: str, chip: str) -> str:
     """An id in the style of the others: py39-torch231-cann8t39, py310-torch271-cann83rc1-a3."""
     parts = [f"py{short(python)}", f"torch{short(torch)}", f"cann{short(cann)}"]
     return "-".join([*parts, *([] if chip == USUAL_CHIP else [short(chip)])])
+
+
+def _ids(options: NewOptions, torch: str, cann: str) -> list[str]:
+    """Ids for the target, the shortest first; the others tell it from one of the same versions."""
+    pythons = dict.fromkeys((options.minor, options.python))
+    ids = [target_id(python, torch, cann, options.chip) for python in pythons]
+    return [*ids, *(f"{name}-{options.platform.rpartition('/')[2]}" for name in ids)]
 
 
 def short(version: str) -> str:
@@ -270,6 +286,7 @@ def _python(
 
     for name in matrix.keys("pythons"):
         file = matrix.value("pythons", name, "archive", "file")
+        file = file.replace("{machine}", options.machine)
         if fits(matrix.value("pythons", name, "version")) and (not file or options.machine in file):
             return name, matrix.value("pythons", name, "base") or base, []
     for archive in archives:
@@ -288,8 +305,22 @@ def _python(
     known = ", ".join(a.version for a in archives if options.machine in a.sha256)
     what = f"no python-build-standalone archive of Python {options.python} is known with a "
     what += f"published sha256 for {options.machine}."
-    fix = f"Known: {known}. Declare another one under pythons: in matrix.yaml, then retry."
+    bases = [f"{name} has {version}" for name, version in _of_bases(options, matrix).items()]
+    has = f" Base {', '.join(bases)}." if bases else ""
+    fix = f"Known: {known}.{has} Declare another one under pythons: in matrix.yaml, then retry."
     raise MatrixError(Problem(what=what, fix=fix))
+
+
+def _of_bases(options: NewOptions, matrix: MatrixText) -> dict[str, str]:
+    """Base to its own Python, where that is one of the same series as the one asked for."""
+    pythons = {
+        matrix.value("pythons", name, "base"): matrix.value("pythons", name, "version")
+        for name in matrix.keys("pythons")
+    }
+    series = f"{options.minor}."
+    return {
+        base: version for base, version in pythons.items() if base and version.startswith(series)
+    }
 
 
 def layout_of(cann: CannVersion, compat: Compat) -> str:

@@ -62,6 +62,61 @@ def test_new_takes_torch_for_x86_64_from_an_index_without_cuda(checkout: Checkou
     checkout.run("check", "--target", "py312-torch290-cann920").accepted()
 
 
+ANSWERS = {
+    "platform": ("--platform", "linux/amd64"),
+    "python": ("--python", "3.11.15"),
+    "chip": ("--chip", "910b"),
+    "torch": ("--torch", "2.10.0"),
+    "cann": ("--cann", "9.0.0"),
+    "deepspeed": ("--deepspeed", "0.18.4"),
+    "apex": ("--apex",),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_new_offers_a_target_only_if_it_has_every_answer(
+    original: Checkout, answer: tuple[str, ...]
+) -> None:
+    asked = {"--python": "3.11", "--torch": "2.9.0", "--cann": "9.1.0", "--chip": "a3"}
+    asked |= {answer[0]: answer[1]} if answer[1:] else {}
+    words = [word for pair in asked.items() for word in pair] + [*answer[:1]] * (not answer[1:])
+    done = original.run("new", *words)
+    if done.code:
+        # Nothing that is known has it.
+        done.refused(3, "no known combination has ")
+        return
+    done.accepted()
+    if done.out.startswith("you have it: "):
+        name = done.out.split()[3]
+        target = original.project.matrix().targets[name]
+        asked |= {"--apex": target.apex} if not answer[1:] else {}
+        has = {
+            "--platform": target.platform,
+            "--python": target.python.version if answer[1:] == ("3.11.15",) else "3.11",
+            "--chip": target.chip,
+            "--torch": target.torch,
+            "--cann": target.cann.version,
+            "--deepspeed": target.deepspeed,
+            "--apex": target.apex,
+        }
+        assert {key: has[key] for key in asked} == asked
+
+
+def test_new_says_in_what_another_target_of_these_versions_differs(original: Checkout) -> None:
+    words = ("new", "--python", "3.11", "--torch", "2.9.0", "--cann", "9.1.0", "--chip", "a3")
+    mine = "py311-torch290-cann910-a3"
+    original.run(*words).accepted(f"build it: python build.py build {mine}; or add another one")
+    done = original.run(*words, "--platform", "linux/amd64")
+    done.accepted(f"{mine} is another target (linux/arm64, Python 3.11.2, torch_npu 2.9.0.post6; ")
+    assert f"  {mine}-amd64:\n    platform: linux/amd64\n" in done.out
+    done = original.run("new", "--python", "3.11.15", *words[3:])
+    done.accepted(f"{mine} is another target (linux/arm64, Python 3.11.2, ")
+    assert "  py31115-torch290-cann910-a3:\n" in done.out
+    done = original.run("new", "--python", "3.11.9", *words[3:])
+    done.refused(3, "no python-build-standalone archive of Python 3.11.9 is known")
+    assert " Base debian-12 has 3.11.2" in done.err
+
+
 def test_new_knows_the_targets_of_families(original: Checkout) -> None:
     before = original.state()
     done = original.run(

@@ -20,7 +20,7 @@ from cannery.options import NewOptions
 from cannery.update.new_target import Proposal, propose, target_id
 from tests.unit.compat_targets import COMPAT
 from tests.unit.examples import times
-from tests.unit.matrices import MATRIX, OWN_FACTS, edited
+from tests.unit.matrices import DIGEST, MATRIX, OWN_FACTS, edited
 
 ARCHIVES = load_archives()
 RELEASES = """\
@@ -120,6 +120,19 @@ def test_a_new_python_is_declared_with_its_hash() -> None:
         "cpython-3.9.19+20240726-aarch64-unknown-linux-gnu-install_only.tar.gz"
     )
     assert len(archive["sha256"]) == 64
+    said = "base debian-11 has Python 3.9.2; 3.9.19 is taken from an archive"
+    assert result.notes[0] == said
+    assert said not in proposed(python="3.9.2", torch="2.3.1", cann="8.0.RC2")[0].notes
+
+
+def test_an_archive_for_every_machine_is_not_declared_again() -> None:
+    name = "cpython-3.8.18-aarch64.tar.gz"
+    hashes = f"hashes: {{aarch64: {DIGEST}, x86_64: {DIGEST}}}"
+    lines = f"{name}\n      sha256: {DIGEST}"
+    named = f"{name.replace('aarch64', '{machine}')}\n      {hashes}"
+    text = edited(lines, named, TEXT)
+    result, _ = proposed(text, python="3.8.18", torch="2.1.0", cann="8.0.RC2", id="mine")
+    assert "  python: own-python" in dict(result.entries)[("targets",)]
     assert "compat.yaml:" in result.notes[-1]
 
 
