@@ -13,7 +13,7 @@ from cannery.cli.command import Command
 from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.errors import EngineError, Problem, UsageError
-from cannery.common.option import flag, matching, number, option, size
+from cannery.common.option import flag, image_reference, matching, number, option, size
 from cannery.common.package_index import package_index
 from cannery.common.process import allowed_env
 from cannery.common.references import image_name
@@ -70,7 +70,11 @@ class RunOptions(TargetOptions):
         choices=RUNTIMES,
     )
     image: str = option(
-        "the image to run", default="", metavar="NAME", default_text="the local image of the target"
+        "the image to run",
+        default="",
+        metavar="NAME",
+        parse=image_reference,
+        default_text="the local image of the target",
     )
     shm_size: str = option(
         "the size of shared memory, as in 64g", default=SHM_SIZE, metavar="SIZE", parse=size

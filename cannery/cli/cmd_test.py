@@ -10,7 +10,7 @@ from cannery.cli.command import Command
 from cannery.cli.common import selected
 from cannery.common import console, errors
 from cannery.common.files import write_files
-from cannery.common.option import Option, matching, option
+from cannery.common.option import Option, image_reference, matching, option
 from cannery.common.package_index import package_index
 from cannery.common.references import image_name
 from cannery.engine import client as engine
@@ -44,6 +44,7 @@ class TestOptions(TargetOptions):
         "the image to check: as one of a single target, or without --target an image of any origin",
         default="",
         metavar="NAME",
+        parse=image_reference,
         default_text="the local image of each target",
     )
     components: tuple[str, ...] = option(

@@ -17,6 +17,8 @@ from dataclasses import KW_ONLY, MISSING, dataclass
 from types import NoneType, UnionType
 from typing import Any, ParamSpec, get_args, get_origin, get_type_hints
 
+from cannery.common.references import is_reference
+
 _KEY = "option"
 _REQUIRED: Any = object()
 _P = ParamSpec("_P")
@@ -126,6 +128,14 @@ def declared(options: type[OptionSet]) -> tuple[Declared, ...]:
             declaration = Declared(name=field.name, kind=kind, repeated=repeated, option=option)
             declarations.append(declaration)
     return tuple(declarations)
+
+
+def image_reference(text: str) -> str:
+    """A reader of the name of an image."""
+    if not is_reference(text):
+        example = "registry.example.com/ascend:TAG"
+        raise ValueError(f"invalid image name {text!r}. Write it as in {example}.")
+    return text
 
 
 def number(least: int, most: int) -> Callable[[str], int]:

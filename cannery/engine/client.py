@@ -24,13 +24,17 @@ _ADDRESS = re.compile(r"\b(?:unix|tcp|https?)://[^\s\"']+")
 _DENIED = re.compile(r"permission denied while trying to connect|PermissionError\(13")
 _SILENT = re.compile(
     r"Cannot connect to the Docker daemon|failed to connect to the docker API"
-    r"|FileNotFoundError\(2|Connection refused"
+    r"|FileNotFoundError\(2|Connection refused|no such host|Failed to resolve"
+)
+_LOST = re.compile(
+    r"timed out|timeout|deadline exceeded|Connection aborted|reset by peer|Remote end closed",
+    re.IGNORECASE,
 )
 _MALFORMED = re.compile(r"[Ii]nvalid bind address|unable to parse docker host")
 
 
 def unreachable(output: str, environ: Mapping[str, str] = os.environ) -> EngineError:
-    """The error for an engine that does not answer; ``output`` is of docker or its SDK."""
+    """The error for an engine that cannot be used; ``output`` is of docker or its SDK."""
     host = environ.get("DOCKER_HOST", "")
     # The SDK names the address of no socket, and its URLs are not those that users write.
     match = _ADDRESS.search(output)
@@ -57,11 +61,15 @@ def unreachable(output: str, environ: Mapping[str, str] = os.environ) -> EngineE
         missing = path.startswith("/") and not Path(path).exists()
         reason = f"there is no socket {path}" if missing else f"nothing answers at {path}"
         what = f"the container engine is not running: {reason}."
+    elif _LOST.search(output):
+        what = f"the container engine at {address} has stopped answering."
+        fix = "It may be busy: try again, and see what 'docker info' says."
     else:
         lines = [line.strip() for line in output.splitlines() if line.strip()]
         errors = [line for line in lines if not line.startswith("WARNING")]
         reason = (errors or lines or ["no reason is given"])[0].rstrip(".")
-        what = f"the container engine does not answer: {reason}."
+        what = f"the container engine reports: {reason}."
+        fix = "See what 'docker info' says."
     return EngineError(Problem(what=what, fix=fix))
 
 
@@ -93,7 +101,7 @@ def talking() -> Iterator[docker.DockerClient]:
     except docker.errors.APIError as error:
         raise EngineError(f"the engine reports: {error.explanation or error}.") from error
     except requests.RequestException as error:
-        raise EngineError(f"the engine stopped answering: {error}.") from error
+        raise unreachable(str(error)) from error
 
 
 def image_id(reference: str) -> str:

@@ -25,7 +25,7 @@ from cannery.common import console
 from cannery.common.errors import EngineError, Problem
 from cannery.common.files import Pieces
 from cannery.common.process import run
-from cannery.common.references import full_reference
+from cannery.common.references import full_reference, is_reference
 from cannery.engine.bake import REPEATED
 from cannery.engine.builder import Builder
 from cannery.engine.client import unreachable
@@ -45,8 +45,8 @@ Images = Mapping[str, LocalImage]
 
 
 def local_images(references: Iterable[str]) -> Images:
-    """The local images among ``references``."""
-    names = [*dict.fromkeys(references)]
+    """The local images among ``references``; no image has a name that docker refuses."""
+    names = [name for name in dict.fromkeys(references) if is_reference(name)]
     if not names:
         return {}
     argv = ["docker", "image", "inspect", "--format", "{{json .}}", *names]

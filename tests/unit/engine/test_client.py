@@ -68,10 +68,23 @@ SAID = {
         ),
         f"invalid DOCKER_HOST '{SOCKET}'. Write it",
     ),
-    "anything else, after a warning": (
+    "an unknown host, after a warning": (
         "tcp://nohost.invalid:2375",
         "WARNING: Error loading config file: permission denied\n\nno such host\nno such host\n",
-        "the container engine does not answer: no such host. Start it",
+        f"{NOT_RUNNING}nothing answers at tcp://nohost.invalid:2375. Start it",
+    ),
+    "an engine that is busy": (
+        "",
+        "UnixHTTPConnectionPool(host='localhost', port=None): Read timed out. (read timeout=60)",
+        f"the container engine at unix://{SOCKET} has stopped answering. It may be busy",
+    ),
+    "an answer that is no sign of a stopped engine": (
+        "",
+        "Error response from daemon: no space left on device",
+        (
+            "the container engine reports: Error response from daemon: no space left on device. "
+            "See what 'docker info' says."
+        ),
     ),
 }
 
