@@ -24,7 +24,7 @@ from cannery.common.errors import BusyError, FileError, Problem, file_error, rai
 from cannery.common.files import now, read_text
 from cannery.common.option import Shard, option, parse_shard
 from cannery.common.references import image_tag
-from cannery.engine.builder import Builder
+from cannery.engine.builder import Builder, find_builder
 from cannery.fetch.fetching import download_missing, missing_needs, plan_downloads
 from cannery.fetch.needs import Lacks, Need, screen
 from cannery.image.bake_file import Caches, check_caches
@@ -85,6 +85,8 @@ def run(options: BuildCommandOptions, project: Project) -> None:
     check_caches(caches, len(targets))
     command = _command_line(options, project)
     if options.plan or options.print:
+        if options.builder:
+            find_builder(options.builder)
         downloads = plan_downloads(project, targets, options, options).downloads
         plan = make_plan(project, replace(selection, downloads=downloads), options, options)
         _show(plan, options, missing_needs(project, targets, options, options), command)

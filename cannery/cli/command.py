@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cannery.common import console
-from cannery.common.errors import UsageError
+from cannery.common.errors import EngineError, UsageError
 from cannery.common.option import Declared, OptionSet, declared
 
 Given = Mapping[str, Any]
@@ -71,6 +71,12 @@ def read(options: type[_T], given: Given, root: Path) -> _T:
             kind = _EXISTING.get(field.name)
             if kind and not (value.is_dir() if kind == "folder" else value.is_file()):
                 raise UsageError(f"there is no {kind} {value}, named with {field.label}.")
+            if field.name == "ca":
+                # By name, because few commands need what this imports.
+                try:
+                    import_module("cannery.common.http").tls_context([value])
+                except EngineError as error:
+                    raise UsageError(error.problems) from error
             values[field.name] = tuple(value) if field.repeated else value
         elif isinstance(field.default, Path):
             values[field.name] = root / field.default

@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 
@@ -146,6 +147,9 @@ INTERRUPTED = 130
 _COMPARED = 1000
 """The most names that are compared with a misspelt one."""
 
+_LISTED = (20, 300)
+"""The most known names that a message lists, and their characters."""
+
 
 def file_error(action: str, path: Path, error: OSError) -> FileError:
     """A FileError for ``error``, which happened in ``action`` (as "write") of ``path``."""
@@ -178,7 +182,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if close := closest(name, names):
         return f"Did you mean {close!r}?"
     names = [other for other in names if _is_alike(name, other)] or names
-    return f"Known: {some_of(names, 20)}." if names else ""
+    most, characters = _LISTED
+    fitting = sum(end <= characters for end in accumulate(len(other) + 2 for other in names))
+    return f"Known: {some_of(names, max(min(fitting, most), 1))}." if names else ""
 
 
 def some_of(names: Sequence[str], limit: int) -> str:

@@ -8,13 +8,14 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Annotated
 
 from packaging.version import Version
 from pydantic import AfterValidator
 
 from cannery.common.cann_version import CannVersion
-from cannery.common.errors import Problem, UsageError, did_you_mean, some_of
+from cannery.common.errors import Problem, UsageError, closest, did_you_mean, some_of
 from cannery.common.model import CannRelease, Target
 from cannery.compat import Finding
 
@@ -35,6 +36,7 @@ class Matrix:
 
 
 _SHOWN = 20
+_NEAREST = 3
 
 _Qualities = Mapping[str, str]
 """What conditions compare: components and the like, each with its version or name."""
@@ -61,8 +63,8 @@ def select_targets(
     ]
     keys = {key for values in qualities.values() for key in values}
     for condition in conditions:
-        key, equals, _ = condition.partition("=")
-        if not equals:
+        key, _, value = condition.partition("=")
+        if not value:
             what = f"invalid condition {condition!r}."
             problems.append(Problem(what=what, fix="Write it as in python=3.9."))
         elif key not in keys:
@@ -121,8 +123,13 @@ def _nearest(pattern: str, ids: Collection[str]) -> str:
     """A sentence that offers the id or pattern that ``pattern`` probably stands for."""
     lower = pattern.lower()
     alike = [name for name in ids if fnmatch.fnmatchcase(name.lower(), lower)]
-    if not alike:
+    if not alike and closest(pattern, ids):
         return did_you_mean(pattern, ids)
+    if not alike:
+        near = [name for name in ids if name.startswith(pattern or "-")]
+        near = near[:_NEAREST] or get_close_matches(pattern, ids, n=_NEAREST, cutoff=0.3)
+        known = f"Near it: {', '.join(near)}. " if near else ""
+        return f"{known}'build.py list' shows all {len(ids)} targets."
     meant = lower if fnmatch.filter(ids, lower) else alike[0]
     return f"Upper and lower case differ. Did you mean {meant!r}?"
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,10 @@ WRONG = {
     ),
     "several": (
         ["--target", "py37", "--target", "py39-*", "--target", "nothing*", "--simulate"],
-        ["there is no target 'py37'. ", "there is no target 'nothing*'. "],
+        [
+            "there is no target 'py37'. Near it: py37-",
+            "there is no target 'nothing*'. 'build.py list' shows all ",
+        ],
     ),
     "no target": (
         ["build"],
@@ -65,6 +69,14 @@ WRONG = {
     "a certificate that is not there": (
         ["--target", TARGETS[2], "--ca", "/nonexistent"],
         ["there is no file /nonexistent, named with --ca."],
+    ),
+    "an empty value": (
+        ["list", "--target", ""],
+        ["argument --target: the value is empty."],
+    ),
+    "a file without a certificate": (
+        ["--target", TARGETS[2], "--ca", sys.executable],
+        [f"{sys.executable} has no certificates that can be read: "],
     ),
     "a folder of files that is none": (
         ["--target", TARGETS[2], "--artifacts", "README.md"],

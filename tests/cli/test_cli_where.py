@@ -43,6 +43,7 @@ def test_a_condition_filters_the_named_targets(original: Checkout) -> None:
 WRONG = {
     "unknown key": (["pyton=3.9"], "targets have no 'pyton'. Did you mean 'python'?"),
     "no value": (["python"], "invalid condition 'python'. Write it as in python=3.9."),
+    "an empty value": (["torch="], "invalid condition 'torch='. Write it as in python=3.9."),
     "no such version": (["python=2.7"], "no target is selected by python=2.7."),
     "a misspelt chip": (["chip=910bb"], "by chip=910bb. Did you mean '910b'?"),
     "one beside another": (

@@ -49,6 +49,7 @@ def test_every_unknown_target_is_named(
     [
         ("toolkti", ["toolkit", "kernels"], "Did you mean 'toolkit'?"),
         ("x", ["b", "a"], "Known: a, b."),
+        ("x", ["a" * 99, "b" * 99, "c" * 99], f"Known: {'a' * 99}, {'b' * 99} and 1 more."),
         ("x", [], ""),
     ],
 )
