@@ -12,21 +12,26 @@ from typing import NoReturn
 from cannery.cli.command import Command
 from cannery.cli.common import selected
 from cannery.common import console
-from cannery.common.errors import EngineError, Problem, UsageError
+from cannery.common.errors import EngineError, Problem, UsageError, enumerated, some_of
 from cannery.common.option import flag, image_reference, matching, number, option, size
 from cannery.common.package_index import package_index
 from cannery.common.process import allowed_env
 from cannery.common.references import image_name
 from cannery.deploy import formats
 from cannery.deploy.run_spec import SHM_SIZE, cards_of
-from cannery.deploy.workload import MAX_CARDS, MAX_NODES, RUNTIMES, Workload, run_spec
+from cannery.deploy.user_options import UserOptions, published, variable
+from cannery.deploy.workload import IDLE, MAX_CARDS, MAX_NODES, RUNTIMES, Workload, run_spec
 from cannery.engine import client as engine
 from cannery.engine import preflight as host
 from cannery.engine.simulator import simulated
 from cannery.image.simulator_spec import DEVICES
 from cannery.matrix.project import Project
-from cannery.options import SIMULATE, TARGET, TargetOptions
+from cannery.options import CA, SIMULATE, TARGET, TargetOptions
 from cannery.verify.devices import simulated_host
+
+_AS_DOCKER = "as docker's"
+
+_SHOWN = 5
 
 _OF_CLUSTERS = ("k8s", "volcano")
 """Formats for hosts that pull the image from a registry."""
@@ -93,9 +98,44 @@ class RunOptions(TargetOptions):
         flags=("-v", "--mount"),
         metavar="HOST:CONTAINER",
     )
+    variables: tuple[str, ...] = option(
+        "set a variable; NAME alone takes the value that it has here",
+        default=(),
+        flags=("-e", "--env"),
+        metavar="NAME=VALUE",
+        parse=variable,
+        group=_AS_DOCKER,
+    )
+    ports: tuple[str, ...] = option(
+        "publish a port of the container, as in 8888:8888",
+        default=(),
+        flags=("-p", "--publish"),
+        metavar="HOST:CONTAINER",
+        parse=published,
+        group=_AS_DOCKER,
+    )
+    name: str = option(
+        "name the container, for 'docker exec NAME'",
+        default="",
+        metavar="NAME",
+        parse=matching(r"[a-zA-Z0-9][a-zA-Z0-9_.-]+", "name of a container", "train-1"),
+        group=_AS_DOCKER,
+    )
+    network: str = option(
+        "the network, as in host", default="", metavar="NETWORK", group=_AS_DOCKER
+    )
+    detach: bool = flag(
+        "run it in the background; without a command it waits for 'docker exec'", group=_AS_DOCKER
+    )
+    ca: Path | None = CA.field(
+        help="mount these certificates, and let pip, uv, OpenSSL and requests trust them",
+        default_text="",
+        conflicts=("elsewhere",),
+        group=_AS_DOCKER,
+    )
     words: tuple[str, ...] = option(
-        "the target, if no option selects it, and the command to run in the container; what "
-        "follows '--' belongs to the command",
+        "the target, if no option selects it, and the command to run in the container, which "
+        "follows '--'. Options after '--' are docker's own, up to another '--'",
         default=(),
         positional=True,
         rest=True,
@@ -123,11 +163,19 @@ COMMAND = Command(
 
 def run(options: RunOptions, project: Project) -> None:
     """Print how to run one target, or become ``docker run`` if this host can do it."""
+    typed, after = _divided(options.words)
     if not (options.targets or options.where):
-        options = replace(options, targets=options.words[:1], words=options.words[1:])
+        if not typed:
+            what = "no target is selected before '--'."
+            raise UsageError(Problem(what=what, fix="Add the ID of one, --target or --where."))
+        options = replace(options, targets=typed[:1])
+        typed = typed[1:]
+    more: tuple[str, ...] = ()
+    if not typed and after and after[0].startswith("-"):
+        more, after = _divided(after)
     targets = selected(options, project)
     if len(targets) > 1:
-        names = ", ".join(target.id for target in targets)
+        names = some_of([target.id for target in targets], _SHOWN)
         raise UsageError(f"run needs a single target; {len(targets)} are selected: {names}.")
     target = targets[0]
     tree = simulated(project, target).host if options.simulate else None
@@ -142,7 +190,16 @@ def run(options: RunOptions, project: Project) -> None:
         user=options.user,
         read_only=options.read_only,
         mounts=_mounts(options.mounts),
-        command=options.words,
+        asked=UserOptions(
+            variables=_variables(options.variables),
+            ports=options.ports,
+            name=options.name,
+            network=options.network,
+            detach=options.detach,
+            ca=options.ca,
+            more=more,
+        ),
+        command=(*typed, *after),
     )
     workload.check(options.format)
     if not (options.print or options.for_other_hosts):
@@ -161,6 +218,20 @@ def run(options: RunOptions, project: Project) -> None:
     if workload.ascend:
         _check_runtime()
     print(formats.shell(workload, host.devices_here(workload)), end="")
+
+
+def _divided(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words before and after the first '--'."""
+    index = words.index("--") if "--" in words else len(words)
+    return tuple(words[:index]), tuple(words[index + 1 :])
+
+
+def _variables(texts: Sequence[str]) -> tuple[str, ...]:
+    names = [text for text in texts if "=" not in text]
+    if missing := [name for name in names if name not in os.environ]:
+        what = f"this environment has no variable {enumerated(missing)}."
+        raise UsageError(Problem(what=what, fix="Set it, or write NAME=VALUE."))
+    return tuple(texts)
 
 
 def _mounts(words: Sequence[str]) -> dict[str, str]:
@@ -224,11 +295,15 @@ def _run(workload: Workload, project: Project, *, builds: bool) -> NoReturn:
     if simulates:
         simulated_host(project, target, package_index(None, ""))
     spec = run_spec(workload, host.devices_here(workload))
-    argv = spec.docker_argv(workload.image, target.platform, workload.command)
-    if os.isatty(0):
+    detach = spec.asked.detach
+    words = workload.command or (IDLE if detach else ())
+    argv = spec.docker_argv(workload.image, target.platform, words)
+    if os.isatty(0) and not detach:
         argv[2:2] = ["--interactive", "--tty"]
+    named = [name for name, value in spec.asked.environment.items() if value is None]
+    env = {**allowed_env("docker"), **{name: os.environ[name] for name in named}}
     try:
-        os.execvpe(argv[0], argv, allowed_env("docker"))
+        os.execvpe(argv[0], argv, env)
     except OSError as error:
         reason = os.strerror(error.errno or 0).lower()
         raise EngineError(

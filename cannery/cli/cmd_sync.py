@@ -110,7 +110,8 @@ def _typed(declared: Declared) -> str:
         return f"`{_in_cell(option.metavar)}`"
     words = [f"`{option.words}`"] if option.words else []
     value = "" if declared.kind is bool else f" {value}"
-    return ", ".join([*words, *(f"`{flag}{value}`" for flag in declared.flags)])
+    flags = [f"{flag}{value}" for flag in declared.flags] + [declared.json] * bool(declared.json)
+    return ", ".join([*words, *(f"`{flag}`" for flag in flags)])
 
 
 def _in_cell(text: str) -> str:

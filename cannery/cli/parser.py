@@ -168,7 +168,8 @@ def _given(command: Command, words: Sequence[str]) -> dict[str, Any]:
         if option.option.words and (typed := given.pop(option.name + _WORDS, None)):
             given[option.name] = [*typed, *given.get(option.name, ())]
     for name in rest:
-        if typed := [*given.pop(name, ()), *after]:
+        # With the '--', because options may follow it.
+        if typed := [*given.pop(name, ()), *(["--", *after] if after else ())]:
             given[name] = typed
     return given
 
@@ -186,6 +187,16 @@ def _add_options(
         place = groups[title] if title else parser
         names = option.flags or (option.name,)
         actions = [place.add_argument(*names, **_arguments(option, labels))]
+        if option.json:
+            text = f"the same as {option.label} json"
+            place.add_argument(
+                option.json,
+                dest=option.name,
+                action="store_const",
+                const="json",
+                default=argparse.SUPPRESS,
+                help=text,
+            )
         if option.option.words and words:
             actions.append(
                 parser.add_argument(
@@ -251,7 +262,8 @@ def _refuse_unknown(command: Command, words: Sequence[str]) -> None:
 
     argparse would first complain of what is required, and offers no name that is near.
     """
-    known = {flag for option in command.declared for flag in option.flags} | {"-h", "--help"}
+    known = {flag for option in command.declared for flag in (*option.flags, option.json)}
+    known |= {"-h", "--help"}
     problems = []
     for word in words:
         if word == "--":

@@ -108,6 +108,11 @@ class Declared:
         return self.option.flags or ("--" + self.name.replace("_", "-"),)
 
     @property
+    def json(self) -> str:
+        """The flag that is short for JSON as the format; empty if it has none."""
+        return "--json" if self.name == "format" and "json" in self.option.choices else ""
+
+    @property
     def label(self) -> str:
         """What messages call it: its long flag, or what stands for its value."""
         return self.flags[-1] if self.flags else self.option.metavar

@@ -218,7 +218,7 @@ def literal(value: str) -> str:
 
 def _pod(workload: Workload, environment: list[Json], selector: dict[str, str]) -> Json:
     """The ``spec`` of a pod; ``environment`` comes before the variables of every format."""
-    variables = dict(workload.environment)
+    variables = {**workload.environment, **workload.asked.environment}
     amount = {workload.chip.resource: len(workload.cards)}
     resources = {"requests": dict(amount), "limits": dict(amount)}
     if workload.simulate_host:
@@ -233,7 +233,7 @@ def _pod(workload: Workload, environment: list[Json], selector: dict[str, str]) 
         "image": workload.image,
         "workingDir": workload.folder,
         "args": [literal(word) for word in workload.command or IDLE],
-        "env": [*environment, *(_variable(name, value) for name, value in variables.items())],
+        "env": [*environment, *(_variable(name, value or "") for name, value in variables.items())],
         "ports": ports,
         "resources": resources,
         "securityContext": _security(workload),

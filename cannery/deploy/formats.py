@@ -35,6 +35,8 @@ def _service(workload: Workload) -> dict[str, Any]:
         "init": True,
         "shm_size": spec.shm_size,
     }
+    if spec.asked.name:
+        service["container_name"] = spec.asked.name
     if spec.user:
         service["user"] = spec.user
     if spec.unprivileged:
@@ -48,8 +50,11 @@ def _service(workload: Workload) -> dict[str, Any]:
         service["working_dir"] = spec.folder
     if spec.runtime:
         service["runtime"] = spec.runtime
-    if spec.environment:
-        service["environment"] = {k: literal(v) for k, v in spec.environment.items()}
+    environment = {**spec.environment, **spec.asked.environment}
+    if environment:
+        service["environment"] = {
+            name: None if value is None else literal(value) for name, value in environment.items()
+        }
     if spec.devices:
         service["devices"] = [f"{device}:{device}" for device in spec.devices]
     service["volumes"] = [
@@ -57,7 +62,7 @@ def _service(workload: Workload) -> dict[str, Any]:
         *(_bind(source, where, driver=False) for source, where in spec.volumes.items()),
     ]
     if spec.ports:
-        service["ports"] = [f"{port}:{port}" for port in spec.ports]
+        service["ports"] = [*spec.ports]
     return service
 
 
@@ -71,8 +76,9 @@ def _bind(source: str, where: str, *, driver: bool) -> dict[str, Any]:
 def shell(workload: Workload, devices: RunSpec | None = None) -> str:
     """``docker run`` for a shell; ``devices`` are those of the host, if they are known."""
     spec = run_spec(workload, devices)
-    argv = spec.docker_argv(workload.image, workload.target.platform, workload.command)
-    if not workload.command:  # the image's is a shell, which ends at once without a terminal
+    command = workload.command or (IDLE if spec.asked.detach else ())
+    argv = spec.docker_argv(workload.image, workload.target.platform, command)
+    if not command:  # the image's is a shell, which ends at once without a terminal
         argv[2:2] = ["--interactive", "--tty"]
     return shell_text(argv) + "\n"
 

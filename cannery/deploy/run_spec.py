@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cannery.common.model import DeviceKind
+from cannery.deploy.user_options import UserOptions
 
 SHM_SIZE = "16g"
 """What data loaders and HCCL share; docker's own 64 MB are too little."""
@@ -54,7 +55,8 @@ class RunSpec:
 
     ``mounts`` (read only) and ``volumes`` map paths of the host to paths of the container; docker
     creates missing folders of ``volumes``. ``user`` is a UID, or a UID and a GID with a colon;
-    ``folder`` is the working directory. ``unprivileged`` drops all capabilities.
+    ``folder`` is the working directory. ``unprivileged`` drops all capabilities. ``ports`` are as
+    in 8888:8888, and the variables in ``asked`` go before those in ``environment``.
     """
 
     kind: DeviceKind
@@ -63,6 +65,7 @@ class RunSpec:
     mounts: Mapping[str, str] = field(default_factory=dict)
     volumes: Mapping[str, str] = field(default_factory=dict)
     ports: tuple[str, ...] = ()
+    asked: UserOptions = field(default_factory=UserOptions)
     environment: Mapping[str, str] = field(default_factory=dict)
     shm_size: str = SHM_SIZE
     user: str = ""
@@ -86,6 +89,10 @@ class RunSpec:
     def docker_argv(self, image: str, platform: str, command: Iterable[str]) -> list[str]:
         """The ``docker run`` command."""
         argv = ["docker", "run", "--rm", "--platform", platform, "--shm-size", self.shm_size]
+        asked = self.asked
+        argv += ["--detach", "--init"] if asked.detach else []
+        argv += ["--name", asked.name] if asked.name else []
+        argv += ["--network", asked.network] if asked.network else []
         argv += ["--runtime", self.runtime] if self.runtime else []
         argv += ["--user", self.user] if self.user else []
         if self.unprivileged:
@@ -97,13 +104,16 @@ class RunSpec:
             "--device": self.devices,
             "--mount": (_mount(source, where) for source, where in self.mounts.items()),
             "--volume": (f"{source}:{where}" for source, where in self.volumes.items()),
-            "--publish": (f"{port}:{port}" for port in self.ports),
-            "--env": (f"{name}={value}" for name, value in self.environment.items()),
+            "--publish": self.ports,
+            "--env": (
+                name if value is None else f"{name}={value}"
+                for name, value in {**self.environment, **asked.environment}.items()
+            ),
         }
         argv += [
             word for option, values in repeated.items() for v in values for word in (option, v)
         ]
-        return [*argv, image, *command]
+        return [*argv, *asked.more, image, *command]
 
 
 def tmpfs_option(path: str) -> str:

@@ -24,6 +24,7 @@ from cannery.deploy.run_spec import (
     npus,
     simulated_device,
 )
+from cannery.deploy.user_options import TRUSTED, UserOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +89,7 @@ maximum. Source: CANN's reference of environment variables; a training team's no
 _NAME_LENGTH = 50
 """A host name has at most 63 characters, and a cluster adds some to this name."""
 
-_TAKEN = {"/", *DRIVER_MOUNTS, *NOT_IN_BASE_LIST, "/dev/shm"}  # noqa: S108 - as below
+_TAKEN = {"/", *DRIVER_MOUNTS, *NOT_IN_BASE_LIST, TRUSTED, "/dev/shm"}  # noqa: S108 - as below
 
 _TEMPORARY = "/tmp"  # noqa: S108 - where every Linux has it
 
@@ -118,6 +119,7 @@ class Workload:
     user: str = ""
     read_only: bool = False
     mounts: Mapping[str, str] = field(default_factory=dict)
+    asked: UserOptions = field(default_factory=UserOptions)
     command: tuple[str, ...] = ()
 
     @property
@@ -151,6 +153,13 @@ class Workload:
     @property
     def ports(self) -> tuple[str, ...]:
         return self.target.application.ports if self.target.application else ()
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """The ports of the host and the container that the user names, and others of the image."""
+        named = self.asked.ports
+        taken = {text.partition("/")[0].rpartition(":")[2] for text in named}
+        return (*(f"{port}:{port}" for port in self.ports if port not in taken), *named)
 
     @property
     def volumes(self) -> Mapping[str, str]:
@@ -201,7 +210,8 @@ class Workload:
 
     def check(self, format: str) -> None:  # noqa: A002 - as in text()
         """Raise UsageError with every problem of the workload in ``format``, one of FORMATS."""
-        if problems := [*self._problems(format), *self._of_mounts(format)]:
+        others = (*self._of_mounts(format), *self.asked.problems(format))
+        if problems := [*self._problems(format), *others]:
             raise UsageError(problems)
 
     def _problems(self, format: str) -> Iterator[Problem]:  # noqa: A002
@@ -263,7 +273,9 @@ def run_spec(workload: Workload, devices: RunSpec | None = None) -> RunSpec:
         tmpfs=workload.tmpfs,
         folder=workload.folder,
         volumes={**workload.volumes, **workload.mounts},
-        ports=workload.ports,
+        mounts={**devices.mounts, **workload.asked.mounts},
+        ports=workload.published,
+        asked=workload.asked,
         environment={**devices.environment, **workload.environment},
     )
 

@@ -25,6 +25,7 @@ from cannery.common.files import is_gone, own_mark
 from cannery.common.model import DeviceKind, Target
 from cannery.common.process import run
 from cannery.deploy.run_spec import RunSpec
+from cannery.deploy.user_options import TRUSTED
 from cannery.engine.client import machine_and_runtimes, talking
 from cannery.engine.images import ImageFiles
 from cannery.image.plan import SIMULATED_LABEL
@@ -32,9 +33,6 @@ from cannery.image.simulator_spec import MARK, marked_paths, marker_paths
 
 LABEL_TEST = "io.cannery.test-container"
 """The label of test containers; its value is the mark of the run that created the container."""
-
-TRUSTED = "/run/cannery-ca.crt"
-"""The path in test containers of the certificates to trust for package indexes."""
 
 
 @cache

@@ -13,8 +13,9 @@ import pytest
 
 from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import DRIVER_MOUNTS, no_device, simulated_device
+from cannery.deploy.user_options import TRUSTED
 from cannery.engine import client, containers
-from cannery.engine.containers import TRUSTED, container
+from cannery.engine.containers import container
 from cannery.matrix.project import Project
 from cannery.verify.run_checks import pytest_in
 from cannery.verify.verification import Check

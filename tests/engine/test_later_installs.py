@@ -12,6 +12,7 @@ import pytest
 
 from cannery.common.package_index import PackageIndex
 from cannery.deploy.run_spec import no_device
+from cannery.deploy.user_options import TRUSTED
 from cannery.engine import containers
 
 from .conftest import Built
@@ -53,7 +54,7 @@ class Shell:
 def shell(main: Built, packages: PackageIndex) -> Iterator[Shell]:
     with containers.container(main.image, main.target.platform, no_device(), packages.ca) as name:
         variables = ["PIP_CERT", "SSL_CERT_FILE"] if packages.ca else []
-        options = [f"--env={variable}={containers.TRUSTED}" for variable in variables]
+        options = [f"--env={variable}={TRUSTED}" for variable in variables]
         if packages.index_url:
             options += [f"--env={v}={packages.index_url}" for v in ("PIP_INDEX_URL", "UV_INDEX")]
         made = Shell(container=name, trust=tuple(options))

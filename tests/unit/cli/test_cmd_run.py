@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import certifi
 import pytest
 
 from cannery.cli import cmd_run
@@ -74,6 +75,106 @@ def test_without_an_engine_the_runtime_is_believed(
     said = capsys.readouterr()
     assert "--runtime ascend" in said.out
     assert "no engine answers here" in said.err
+
+
+ELSEWHERE = ("--print", "--elsewhere", "--image", "r.test/a:1")
+
+
+def printed(run: Run, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """The text without the line breaks of a shell."""
+    assert run(*words) == 0
+    return capsys.readouterr().out.replace(" \\\n ", "")
+
+
+def test_options_of_docker_are_passed_on(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("-e", "TOKEN=a b", "-e", "HOME", "-p", "127.0.0.1:8888:8888", "--network", "host")
+    said = printed(run, capsys, *ELSEWHERE, *words, "--name", "train-1", "--", "jupyter", "lab")
+    assert " --name train-1 --network host " in said
+    assert " --publish 127.0.0.1:8888:8888 --env 'TOKEN=a b' --env HOME r.test/a:1 jupyter lab" in (
+        said
+    )
+
+
+def test_options_after_two_dashes_are_docker_own(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--", "--cap-add", "SYS_PTRACE", "--", "python3", "a.py", "--", "-x")
+    said = printed(run, capsys, *ELSEWHERE, *words)
+    assert said.endswith(" --cap-add SYS_PTRACE r.test/a:1 python3 a.py -- -x\n")
+    said = printed(run, capsys, *ELSEWHERE, "python3", "--", "--version")
+    assert said.endswith(" r.test/a:1 python3 --version\n")
+
+
+def test_a_container_in_the_background_waits_for_commands(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = printed(run, capsys, *ELSEWHERE, "--detach")
+    assert "--detach --init" in said and "--tty" not in said
+    assert said.endswith(" r.test/a:1 sleep infinity\n")
+
+
+def test_certificates_of_a_company_are_trusted_in_the_container(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ca = certifi.where()
+    said = printed(run, capsys, "--print", "--image", "r.test/a:1", "--ca", ca)
+    assert f" --mount type=bind,source={ca},target=/run/cannery-ca.crt,readonly " in said
+    assert " --env PIP_CERT=/run/cannery-ca.crt --env SSL_CERT_FILE=/run/cannery-ca.crt " in said
+    with pytest.raises(UsageError, match="--ca and --elsewhere cannot be combined"):
+        run(*ELSEWHERE, "--ca", ca)
+
+
+REFUSED = {
+    "a port alone": (("-p", "8888"), "invalid ports '8888'. Write them as HOST:CONTAINER"),
+    "a port that there is not": (("-p", "1:65536"), "invalid ports '1:65536'."),
+    "a variable": (("-e", "1=2"), "invalid variable '1=2'. Write it as NAME=VALUE"),
+    "a variable of nobody": (("-e", "NO_SUCH"), "this environment has no variable NO_SUCH. Set"),
+    "a name": (("--name", "a b"), "invalid name of a container 'a b'."),
+    "a container of a cluster": (
+        ("--format", "k8s", "--detach"),
+        "the format k8s has no --detach. It is for a container that starts here.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "message"), REFUSED.values(), ids=REFUSED)
+def test_options_that_docker_would_refuse(run: Run, words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        run(*ELSEWHERE, *words)
+    assert message in str(caught.value)
+
+
+def test_a_cluster_has_no_place_for_options_of_one_host(run: Run) -> None:
+    words = ("--format", "k8s", "--image", "r.test/a:1", "--name", "one", "-p", "1:1", "-e", "HOME")
+    with pytest.raises(UsageError) as caught:
+        run(*words, "--network", "host", "--ca", certifi.where(), "--", "--privileged")
+    named = [
+        problem.what.removeprefix("the format k8s has no ") for problem in (caught.value.problems)
+    ]
+    assert named == [
+        *("--network.", "options after '--'.", "--name.", "--publish.", "--ca."),
+        "--env NAME without a value.",
+    ]
+
+
+def test_a_token_is_in_no_argument(
+    run: Run, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docker takes its value from the environment."""
+    given: list[tuple[list[str], dict[str, str]]] = []
+
+    def start(_: str, argv: list[str], env: dict[str, str]) -> None:
+        given.append((argv, env))
+        raise Started
+
+    monkeypatch.setattr("os.execvpe", start)
+    monkeypatch.setenv("HF_TOKEN", "secret-value")
+    with pytest.raises(Started):
+        run("--simulate", "-e", "HF_TOKEN", "--", "true")
+    [(argv, env)] = given
+    assert argv[argv.index("HF_TOKEN") - 1] == "--env"
+    assert "secret-value" not in " ".join(argv)
+    assert env["HF_TOKEN"] == "secret-value"
 
 
 class Started(Exception):  # noqa: N818 - in the place of a program that takes over

@@ -75,6 +75,17 @@ def test_every_option_has_help(command: Command, capsys: pytest.CaptureFixture[s
         assert all(flag in said for flag in each.flags or [each.option.metavar])
 
 
+def test_json_is_short_for_the_format_of_results(command: Command) -> None:
+    words = ["x" for each in command.declared if each.required] or ["x"] * bool(command.one_of)
+    words += ["--plan"] if command.name == "build" else []
+    if any("json" in each.option.choices for each in command.declared):
+        assert parse([command.name, *words, "--json"]) == parse(
+            [command.name, *words, "--format", "json"]
+        )
+    elif "--json" not in {flag for each in command.declared for flag in each.flags}:
+        assert "'--json'" in refused(command.name, "--json")[0]
+
+
 def test_help_names_defaults_and_conditions(capsys: pytest.CaptureFixture[str]) -> None:
     said = text(capsys, "build", "--help")
     assert "check N images at a time (default: 1)" in said
@@ -206,9 +217,13 @@ def test_no_target_where_one_is_needed() -> None:
 
 RUN_WORDS = {
     "an id": (["x"], (), ("x",)),
-    "an id and a command": (["x", "--simulate", "--", "python3", "-V"], (), ("x", "python3", "-V")),
-    "words of both": (["x", "bash", "--", "-c", "y"], (), ("x", "bash", "-c", "y")),
-    "an option": (["--target", "x", "--", "a", "--"], ("x",), ("a", "--")),
+    "an id and a command": (
+        ["x", "--simulate", "--", "python3", "-V"],
+        (),
+        ("x", "--", "python3", "-V"),
+    ),
+    "words of both": (["x", "bash", "--", "-c", "y"], (), ("x", "bash", "--", "-c", "y")),
+    "an option": (["--target", "x", "--", "a", "--"], ("x",), ("--", "a", "--")),
     "an option and a bare command": (["--target", "x", "npu-smi"], ("x",), ("npu-smi",)),
 }
 

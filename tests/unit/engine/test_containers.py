@@ -19,6 +19,7 @@ from cannery.common.errors import EngineError, FileError
 from cannery.common.files import own_mark
 from cannery.common.model import DeviceKind
 from cannery.deploy.run_spec import DRIVER_MOUNTS, no_device, npus, simulated_device
+from cannery.deploy.user_options import TRUSTED
 from cannery.engine import client, containers
 from cannery.engine.containers import hardware
 
@@ -91,7 +92,7 @@ def test_simulated_drivers_are_copied_but_not_real_ones(engine: Engine, tmp_path
         assert engine.copied == [path.lstrip("/") for path in DRIVER_MOUNTS]
     engine.copied = []
     with containers.container("image", "linux/amd64", npus([0]), Path(__file__)):
-        assert engine.copied == [containers.TRUSTED.lstrip("/")]
+        assert engine.copied == [TRUSTED.lstrip("/")]
 
 
 def test_a_missing_file_removes_the_container(engine: Engine, tmp_path: Path) -> None:
