@@ -130,9 +130,7 @@ def _engine(workload: Workload, build: str) -> Iterator[Problem]:
     target = workload.target
     try:
         machine, runtimes = engine.machine_and_runtimes()
-        nodes = buildx.node_platforms()
-        emulated = not nodes or any(target.platform in node for node in nodes)
-        if machine != target.machine and not emulated:
+        if machine != target.machine and not _emulates(target.platform):
             what = f"the engine's machine is {machine} and does not emulate {target.machine}, which"
             fix = "Install qemu-user-static, for example with 'bash setup.sh'."
             yield Problem(what=f"{what} {target.id} is for.", fix=fix)
@@ -142,6 +140,12 @@ def _engine(workload: Workload, build: str) -> Iterator[Problem]:
             yield problem
     except EngineError as error:
         yield from error.problems
+
+
+def _emulates(platform: str) -> bool:
+    """Whether the builder of the engine runs programs of ``platform``, or is not known to."""
+    nodes = buildx.node_platforms()
+    return not nodes or any(platform in node for node in nodes)
 
 
 def _image(workload: Workload, build: str) -> Problem | None:

@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from cannery.cli import main
 from cannery.compat import Compat
-from cannery.engine import client
+from cannery.engine import builder, client
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
@@ -179,6 +179,7 @@ def _like_a_process() -> Iterator[None]:
     hook = sys.unraisablehook
     replaced = AssertionError("docker would replace pytest here: use Checkout.start")
     client.connect.cache_clear()
+    builder.node_platforms.cache_clear()
     try:
         with (
             patch("os.execvpe", side_effect=replaced),
