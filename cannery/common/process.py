@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import codecs
+import math
 import os
-import select
+import selectors
 import signal
 import subprocess
 import sys
@@ -17,9 +18,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cannery.common.errors import EngineError, file_error
+from cannery.common.errors import EngineError, Problem, file_error
 
-_running: set[subprocess.Popen[str]] = set()
+_running: set[subprocess.Popen[bytes]] = set()
 _stopping: list[bool] = []
 """Not empty while a thread is stopping all programs."""
 
@@ -28,6 +29,21 @@ _SECONDS = 0.2
 
 _NOTICE_AFTER = 10.0
 """Seconds without news after which users believe that nothing happens any more."""
+
+
+MOST_OUTPUT = 64 << 20
+"""The most bytes of a program's output that are kept."""
+
+_LONGEST_LINE = 16 << 20
+
+
+class OutputError(EngineError):
+    """A program has printed too much, and was stopped."""
+
+    def __init__(self, program: str) -> None:
+        what = f"{program} printed more than {MOST_OUTPUT >> 20} MB, or one line of more than "
+        what += f"{_LONGEST_LINE >> 20} MB, and was stopped."
+        super().__init__(Problem(what=what, fix="See what it runs."))
 
 
 class Stopped(BaseException):
@@ -65,28 +81,65 @@ def run(
     another thread, is raised.
     """
     with _started(argv, cwd=cwd, env=env) as process:
-        reported = time.monotonic()
-        while True:
-            try:
-                # Without a timeout it would not notice a signal that another thread has received.
-                output, _ = process.communicate(timeout=_SECONDS)
-                return process.returncode, output
-            except subprocess.TimeoutExpired:
-                if waiting and time.monotonic() - reported >= _NOTICE_AFTER:
-                    waiting()
-                    reported = time.monotonic()
+        kept, reported = bytearray(), time.monotonic()
+        for _, piece in pieces(process):
+            _keep(kept, piece, argv)
+            if waiting and time.monotonic() - reported >= _NOTICE_AFTER:
+                waiting()
+                reported = time.monotonic()
+        return process.wait(), _text(kept)
 
 
 def run_within(argv: Sequence[str], seconds: float) -> tuple[int | None, str]:
     """Run ``argv``; return its exit code, None if it took too long, and its output so far."""
     with _started(argv) as process:
+        kept = bytearray()
         try:
-            output, _ = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
+            for _, piece in pieces(process, seconds):
+                _keep(kept, piece, argv)
+        except TimeoutError:
             _stop(process)
-            output, _ = process.communicate()
-            return None, output
-    return process.returncode, output
+            return None, _text(kept)
+        return process.wait(), _text(kept)
+
+
+def _keep(kept: bytearray, piece: bytes, argv: Sequence[str]) -> None:
+    kept += piece
+    if len(kept) > MOST_OUTPUT:
+        raise OutputError(argv[0])
+
+
+def _text(output: bytes) -> str:
+    text = output.decode("utf-8", errors="replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def pieces(
+    process: subprocess.Popen[bytes], seconds: float = math.inf
+) -> Iterator[tuple[int, bytes]]:
+    """The output of ``process`` as it comes: its stream, 1 or 2, and a piece, which may be empty.
+
+    Raises:
+        TimeoutError: it has not closed both streams after ``seconds``.
+    """
+    streams = {1: process.stdout, 2: process.stderr}
+    end = time.monotonic() + seconds
+    with selectors.DefaultSelector() as waiting:
+        for number, opened in streams.items():
+            if opened:
+                waiting.register(opened, selectors.EVENT_READ, number)
+        while waiting.get_map():
+            if time.monotonic() > end:
+                raise TimeoutError
+            # Waiting without a timeout would not notice a signal that another thread has received.
+            ready = waiting.select(min(_SECONDS, max(end - time.monotonic(), 0)))
+            for key, _ in ready:
+                piece = os.read(key.fd, 1 << 16)
+                yield key.data, piece
+                if not piece:
+                    waiting.unregister(key.fileobj)
+            if not ready:
+                yield 1, b""
 
 
 @contextmanager
@@ -95,7 +148,7 @@ def _started(
     *,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-) -> Iterator[subprocess.Popen[str]]:
+) -> Iterator[subprocess.Popen[bytes]]:
     """A running program; the end of the block waits for it."""
     if _stopping:
         raise Stopped
@@ -109,8 +162,6 @@ def _started(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
             start_new_session=True,
         )
     except OSError as error:
@@ -136,7 +187,7 @@ def _started(
         raise Stopped
 
 
-def _stop(process: subprocess.Popen[str]) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     """Stop the process group with SIGINT, then with SIGTERM, and at last with SIGKILL."""
     for step in (signal.SIGINT, signal.SIGTERM):
         with suppress(ProcessLookupError):
@@ -155,17 +206,14 @@ def stream(
     """Run ``argv``, call ``heard`` with every line of its output, and return its exit code."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     with _started(argv, env=env) as process:
-        assert process.stdout
-        output, left, piece = process.stdout.fileno(), "", b"-"
-        while piece:
-            # Waiting without a timeout would not notice a signal that another thread has received.
-            if not select.select([output], [], [], _SECONDS)[0]:
-                continue
-            piece = os.read(output, 1 << 16)
-            *lines, left = (left + decoder.decode(piece, final=not piece)).split("\n")
+        left = ""
+        for _, piece in pieces(process):
+            *lines, left = (left + decoder.decode(piece)).split("\n")
+            if len(left) > _LONGEST_LINE:
+                raise OutputError(argv[0])
             for line in lines:
                 heard(line + "\n")
-        if left:
+        if left := left + decoder.decode(b"", final=True):
             heard(left)
         return process.wait()
 

@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from cannery.common import process
 from cannery.common.errors import CanneryError, EngineError
 from cannery.common.process import (
+    OutputError,
     Stopped,
     allowed_env,
     each_in_thread,
@@ -58,6 +60,26 @@ def test_lines_sent_in_pieces_are_joined() -> None:
     heard: list[str] = []
     assert stream([sys.executable, "-c", program], heard.append) == 0
     assert heard == ["onö\n", "two\n", "three"]
+
+
+ENDLESS = [sys.executable, "-c", "import os\nwhile True: os.write(1, b'y' * 65536)"]
+
+
+def test_output_without_end_stops_the_program_and_is_not_kept() -> None:
+    """Of an image under test, whose programs print as they like."""
+    tracemalloc.start()
+    for reading in (lambda: run(ENDLESS), lambda: run_within(ENDLESS, 60)):
+        with pytest.raises(OutputError, match="printed more than 64 MB"):
+            reading()
+    assert tracemalloc.get_traced_memory()[1] < 4 * process.MOST_OUTPUT
+    tracemalloc.stop()
+    assert not process._running
+
+
+def test_a_line_without_end_stops_the_program() -> None:
+    with pytest.raises(OutputError, match="one line of more than 16 MB"):
+        stream(ENDLESS, lambda _: None)
+    assert not process._running
 
 
 def test_a_missing_program_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
