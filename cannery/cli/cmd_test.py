@@ -79,6 +79,12 @@ class TestOptions(TargetOptions):
         parse=matching(r"[a-z0-9]{1,20}", "chip", "910b or a3"),
         default_text="the one that its labels or its name say",
     )
+    network: str = _ANY.field(
+        help="the network of its containers, one of the engine's, if your own checks need it",
+        default="none",
+        metavar="NAME",
+        parse=matching(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", "network", "bridge"),
+    )
     strict: bool = _ANY.field(
         help="fail for pairings that no source knows, too", default=False, metavar=""
     )
@@ -150,6 +156,7 @@ def _test_any(options: TestOptions, project: Project) -> None:
         checks=checks,
         tests=options.checks if has_tests else None,
         ca=package_index(options.ca, "").ca,
+        network=options.network,
         strict=options.strict,
     )
     result = audit(project, request)

@@ -83,7 +83,7 @@ def run(
     with _started(argv, cwd=cwd, env=env) as process:
         kept, reported = bytearray(), time.monotonic()
         for _, piece in pieces(process):
-            _keep(kept, piece, argv)
+            _keep(process, argv, kept, piece)
             if waiting and time.monotonic() - reported >= _NOTICE_AFTER:
                 waiting()
                 reported = time.monotonic()
@@ -96,20 +96,29 @@ def run_within(argv: Sequence[str], seconds: float) -> tuple[int | None, str]:
         kept = bytearray()
         try:
             for _, piece in pieces(process, seconds):
-                _keep(kept, piece, argv)
+                _keep(process, argv, kept, piece)
         except TimeoutError:
             _stop(process)
             return None, _text(kept)
         return process.wait(), _text(kept)
 
 
-def _keep(kept: bytearray, piece: bytes, argv: Sequence[str]) -> None:
+def _keep(
+    process: subprocess.Popen[bytes], argv: Sequence[str], kept: bytearray, piece: bytes
+) -> None:
     kept += piece
     if len(kept) > MOST_OUTPUT:
-        raise OutputError(argv[0])
+        raise _too_much(process, argv)
 
 
-def _text(output: bytes) -> str:
+def _too_much(process: subprocess.Popen[bytes], argv: Sequence[str]) -> OutputError:
+    """The error for ``process``, which cannot print any more: it might wait to say why it ends."""
+    assert process.stdout
+    process.stdout.close()
+    return OutputError(argv[0])
+
+
+def _text(output: bytes | bytearray) -> str:
     text = output.decode("utf-8", errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -210,7 +219,7 @@ def stream(
         for _, piece in pieces(process):
             *lines, left = (left + decoder.decode(piece)).split("\n")
             if len(left) > _LONGEST_LINE:
-                raise OutputError(argv[0])
+                raise _too_much(process, argv)
             for line in lines:
                 heard(line + "\n")
         if left := left + decoder.decode(b"", final=True):

@@ -18,7 +18,7 @@ import docker
 import docker.errors
 import requests
 from docker.models.containers import Container
-from docker.types import Mount
+from docker.types import LogConfig, Mount, Ulimit
 
 from cannery.common.errors import CanneryError, EngineError, Problem, did_you_mean, file_error
 from cannery.common.files import is_gone, own_mark
@@ -45,12 +45,41 @@ def remove_abandoned() -> None:
                 _remove(client, str(one.id))
 
 
+_CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
+"""What root needs for files and processes of other users; the nodes of NPUs have another owner."""
+
+_PROCESSES = 16384
+"""The most processes and threads of a container; eight ranks with their threads have a third."""
+
+_MEMORY = 0.75
+"""The part of the engine's memory that a container may use, its files in memory included."""
+
+
+def _limits(memory: int) -> dict[str, Any]:
+    """What bounds a container whose programs are not trusted; ``memory`` is the engine's."""
+    return {
+        "cap_drop": ["ALL"],
+        "cap_add": [*_CAPABILITIES],
+        "security_opt": ["no-new-privileges"],
+        "pids_limit": _PROCESSES,
+        "mem_limit": int(memory * _MEMORY),
+        "memswap_limit": int(memory * _MEMORY),
+        "oom_score_adj": 1000,
+        "ulimits": [Ulimit(name="core", soft=0, hard=0)],
+        # What the container's first program prints is nobody's to read.
+        "log_config": LogConfig(type="none"),
+    }
+
+
 @contextmanager
-def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iterator[str]:
+def container(
+    image: str, platform: str, spec: RunSpec, ca: Path | None, network: str = "bridge"
+) -> Iterator[str]:
     """The id of a running, idle container of ``image``, which is always removed at the end.
 
-    ``ca`` is copied to ``TRUSTED``, and so are the files of a simulated driver: the engine may be
-    on another machine, whose files those of an NPU's driver are.
+    Its programs are limited, because nobody knows them. ``network`` is one of the engine's, or
+    "none". ``ca`` is copied to ``TRUSTED``, and so are the files of a simulated driver: the engine
+    may be on another machine, whose files those of an NPU's driver are.
     """
     remove_abandoned()
     name = _new_name()
@@ -68,6 +97,8 @@ def container(image: str, platform: str, spec: RunSpec, ca: Path | None) -> Iter
                 labels={LABEL_TEST: own_mark()},
                 init=True,
                 shm_size=spec.shm_size,
+                network_mode=network,
+                **_limits(int(client.info().get("MemTotal", 0))),
                 devices=[f"{path}:{path}:rwm" for path in spec.devices],
                 # As mounts, because a volume would create an empty folder for a missing path.
                 mounts=[

@@ -14,9 +14,11 @@ import re
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import docker.errors
 from docker.models.containers import Container
@@ -67,61 +69,85 @@ def local_images(references: Iterable[str]) -> Images:
     return images
 
 
+_MOST_READ = 64 << 20
+"""The most bytes of a file that is read as a whole; dpkg's list of packages has a tenth."""
+
+_MOST_PASSED = 16 << 30
+"""The most bytes of a file that is searched or passed over; the largest wheels have a tenth."""
+
+
 @dataclass(frozen=True)
 class ImageFiles:
-    """The files of a container that was not started."""
+    """The files of a container that was not started.
+
+    Its functions raise EngineError for a file that is larger than those of any image.
+    """
 
     container: Container
 
+    @contextmanager
+    def _archive(self, path: str) -> Iterator[tuple[Iterator[bytes], dict[str, Any]] | None]:
+        """The pieces of the engine's archive of ``path``, and its entry; None if there is none."""
+        try:
+            pieces, about = self.container.get_archive(path)
+        except docker.errors.NotFound:
+            yield None
+            return
+        # Until it is closed, no other archive of the container can be read.
+        with closing(piece for piece in pieces) as chunks:
+            del pieces
+            yield chunks, about or {}
+
     def files(self, path: str, selects: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
         """The path relative to ``path`` and the content of each file that ``selects`` accepts."""
-        try:
-            chunks, _ = self.container.get_archive(path)
-        except docker.errors.NotFound:
-            return
-        try:
-            with tarfile.open(fileobj=io.BufferedReader(Pieces(chunks)), mode="r|") as archive:
-                for member in archive:
-                    name = posixpath.normpath(member.name)
-                    if not member.isfile() or not selects(name):
-                        continue
-                    if opened := archive.extractfile(member):
-                        yield name, opened.read()
-        except tarfile.TarError as error:
-            what = f"the engine's archive of {path} is incomplete: {error}."
-            raise EngineError(what) from error
-        # Read to the end, or the connection would stay in use.
-        for _ in chunks:
-            pass
+        with self._archive(path) as opened:
+            if not opened:
+                return
+            reader = io.BufferedReader(Pieces(opened[0]))
+            try:
+                with tarfile.open(fileobj=reader, mode="r|") as archive:
+                    for member in archive:
+                        name = posixpath.normpath(member.name)
+                        selected = member.isfile() and selects(name)
+                        _require_size(f"{path} ({name})", member.size, whole=selected)
+                        if selected and (content := archive.extractfile(member)):
+                            yield name, content.read()
+            except tarfile.TarError as error:
+                what = f"the engine's archive of {path} is incomplete: {error}."
+                raise EngineError(what) from error
 
     def exists(self, path: str) -> bool:
         """Whether there is a file or a folder ``path``."""
-        try:
-            chunks, _ = self.container.get_archive(path)
-        except docker.errors.NotFound:
-            return False
-        for _ in chunks:
-            pass
-        return True
+        with self._archive(path) as opened:
+            return opened is not None
 
     def contains(self, path: str, wanted: bytes) -> bool:
         """Whether ``wanted`` is in the file ``path``, which may be a link."""
-        try:
-            chunks, about = self.container.get_archive(path)
-        except docker.errors.NotFound:
-            return False
-        target = (about or {}).get("linkTarget")
-        before, contained = b"", False
-        # Headers of the archive in between do not matter: names do not contain it.
-        for chunk in chunks:
-            contained = contained or wanted in before + chunk
-            before = chunk[-len(wanted) :]
-        return self.contains(target, wanted) if target and target != path else contained
+        with self._archive(path) as opened:
+            if not opened:
+                return False
+            chunks, about = opened
+            _require_size(path, about.get("size", 0), whole=False)
+            target = about.get("linkTarget")
+            before = b""
+            # Headers of the archive in between do not matter: names do not contain it.
+            for chunk in () if target else chunks:
+                if wanted in before + chunk:
+                    return True
+                before = chunk[-len(wanted) :]
+        # The engine has followed all links but this one.
+        return bool(target) and target != path and self.contains(str(target), wanted)
 
     def text(self, path: str) -> str:
         """The text of one file; empty if there is none."""
         contents = dict(self.files(path, lambda _: True)).values()
         return b"".join(contents).decode("utf-8", errors="replace")
+
+
+def _require_size(name: str, size: int, *, whole: bool) -> None:
+    if size > (most := _MOST_READ if whole else _MOST_PASSED):
+        what = f"{name} in the image has {size:,} bytes, and no image needs more than {most:,}."
+        raise EngineError(Problem(what=what, fix="Look at who made the image."))
 
 
 _ENVIRONMENT = {"BUILDX_NO_DEFAULT_ATTESTATIONS": "1"}

@@ -17,7 +17,7 @@ from cannery.common import console
 from cannery.common.errors import EngineError, Problem
 from cannery.common.model import MACHINE_OF, DeviceKind
 from cannery.common.outside import parse_json
-from cannery.common.process import run_within
+from cannery.common.process import OutputError, run_within
 from cannery.deploy.run_spec import VISIBLE_TO_CANN, RunSpec, no_device
 from cannery.engine import client as engine
 from cannery.engine import containers
@@ -73,11 +73,15 @@ def probe(container: str, seconds: float = PROBE_SECONDS) -> ImageFacts:
     """The facts about the image of a running container.
 
     Raises:
-        NoFactsError: the image has no shell, or the probe hangs or prints something else.
+        NoFactsError: the image has no shell, or the probe hangs or prints something else or without
+            end.
         EngineError: docker is not installed.
     """
     words = ["sh", "-c", _program("find_python.sh"), "probe", _program("probe.py")]
-    code, output = run_within(["docker", "exec", container, *words], seconds)
+    try:
+        code, output = run_within(["docker", "exec", container, *words], seconds)
+    except OutputError as error:
+        raise NoFactsError("the probe printed without end") from error
     if code is None:
         raise NoFactsError(f"the probe did not end in {seconds:.0f} s")
     try:
@@ -109,7 +113,10 @@ def run_check(container: str, check: UserCheck, python: str) -> Ran:
         words = [python, "-c", _program("run_check.py"), check.command, str(check.seconds)]
         seconds += _GRACE
     begun = time.monotonic()
-    code, output = run_within([*argv, container, *words], seconds)
+    try:
+        code, output = run_within([*argv, container, *words], seconds)
+    except OutputError as error:
+        code, output = -1, str(error)
     late = code is None
     if python:
         lines = [line for line in output.splitlines() if line.startswith(_RAN)]
@@ -132,7 +139,8 @@ class Request:
 
     ``chip`` is the one that it must be for, if given; ``components`` are those whose image tests
     run, all if empty. ``checks`` are the user's commands, and ``tests`` the folder of the user's
-    testinfra files. ``strict`` makes unknown pairings failures.
+    testinfra files. ``network`` is what its containers are on, and ``strict`` makes unknown
+    pairings failures.
     """
 
     reference: str
@@ -143,6 +151,7 @@ class Request:
     checks: tuple[UserCheck, ...] = ()
     tests: Path | None = None
     ca: Path | None = None
+    network: str = "none"
     strict: bool = False
 
 
@@ -204,7 +213,9 @@ def audit(project: Project, request: Request) -> Audit:
 def _container(run: _ImageAudit, spec: RunSpec) -> Iterator[str]:
     console.say(f"{run.config.reference}: starting a container (device: {spec.kind})")
     request = run.request
-    with containers.container(run.config.id, run.config.platform, spec, request.ca) as name:
+    with containers.container(
+        run.config.id, run.config.platform, spec, request.ca, request.network
+    ) as name:
         run.hardware[spec.kind] = hardware(spec.kind, run.machine)
         yield name
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,15 +22,24 @@ from testinfra.backend.base import CommandResult
 from testinfra.backend.docker import DockerBackend
 
 from cannery.common.model import DeviceKind
+from cannery.common.process import MOST_OUTPUT, pieces
 from cannery.engine.containers import NOT_STARTED, is_not_started, shell_not_started
 from cannery.verify.verification import LeftOut
 
 TRIES = 3
 """How often the host may fail to start the shell of a command, before the checks end."""
 
+SECONDS = 3600.0
+"""The time limit of one command in the container."""
+
 
 class CheckedContainer(DockerBackend):  # type: ignore[misc]  # testinfra has no types
-    """Runs commands in a container, and ends pytest if the host cannot start one."""
+    """Runs commands in a container, and ends pytest if the host cannot start one.
+
+    After a command that takes too long or prints without end, no other one is run.
+    """
+
+    exceeded = ""
 
     # testinfra would start the container's Python to ask for it.
     encoding = "UTF-8"
@@ -49,6 +60,34 @@ class CheckedContainer(DockerBackend):  # type: ignore[misc]  # testinfra has no
             if not shell_not_started(output):  # a part of the command may have run
                 break
         pytest.exit(why, returncode=NOT_STARTED)
+
+    def run_local(self, command: str, *args: str) -> CommandResult:
+        """Run a command of the host, which is docker, within the limits of time and output."""
+        if self.exceeded:
+            pytest.fail(self.exceeded, pytrace=False)
+        line = self.quote(command, *args)
+        output = {1: bytearray(), 2: bytearray()}
+        with subprocess.Popen(
+            shlex.split(line),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            try:
+                for stream, piece in pieces(process, SECONDS):
+                    output[stream] += piece
+                    if sum(map(len, output.values())) > MOST_OUTPUT:
+                        self.exceeded = f"it printed more than {MOST_OUTPUT >> 20} MB"
+                        break
+            except TimeoutError:
+                self.exceeded = f"it took more than {SECONDS:.0f} s"
+            finally:
+                if process.poll() is None and (self.exceeded or sys.exc_info()[0]):
+                    process.kill()
+        if self.exceeded:
+            self.exceeded = f"A program of the image was stopped, because {self.exceeded}: {line}"
+            pytest.fail(self.exceeded, pytrace=False)
+        return self.result(process.returncode, self.encode(line), *map(bytes, output.values()))
 
 
 _OURS = "tests/image/"

@@ -33,6 +33,7 @@ class Engine:
     def __init__(self) -> None:
         self.removed: list[str] = []
         self.copied: list[str] = []
+        self.options: dict[str, object] = {}
         self.containers = self
         self.api = self
 
@@ -46,7 +47,11 @@ class Engine:
             for name, mark in marks.items()
         ]
 
-    def create(self, *_: object, **__: object) -> SimpleNamespace:
+    def info(self) -> dict[str, int]:
+        return {"MemTotal": 8 << 30}
+
+    def create(self, *_: object, **options: object) -> SimpleNamespace:
+        self.options = options
         return SimpleNamespace(id="new", start=lambda: None, put_archive=self.put_archive)
 
     def put_archive(self, top: str, archive: IO[bytes]) -> None:
@@ -93,6 +98,16 @@ def test_simulated_drivers_are_copied_but_not_real_ones(engine: Engine, tmp_path
     engine.copied = []
     with containers.container("image", "linux/amd64", npus([0]), Path(__file__)):
         assert engine.copied == [TRUSTED.lstrip("/")]
+
+
+def test_programs_of_an_image_under_test_are_limited(engine: Engine) -> None:
+    with containers.container("image", "linux/amd64", no_device(), None, "none"):
+        options = engine.options
+    assert options["network_mode"] == "none"
+    assert options["mem_limit"] == options["memswap_limit"] == 6 << 30
+    assert options["pids_limit"] == 16384
+    assert options["cap_drop"] == ["ALL"]
+    assert options["security_opt"] == ["no-new-privileges"]
 
 
 def test_a_missing_file_removes_the_container(engine: Engine, tmp_path: Path) -> None:

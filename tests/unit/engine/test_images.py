@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 import sys
+import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cannery.common.errors import EngineError
 from cannery.engine.builder import Builder
-from cannery.engine.images import LocalImage, Refusal, export_layout, local_images, pull
+from cannery.engine.images import ImageFiles, LocalImage, Refusal, export_layout, local_images, pull
 
 BASE = "registry.test/debian@sha256:" + "ab" * 32
 REPEATED = (
@@ -168,3 +170,41 @@ def test_an_engine_failure_is_reported_once(answers: Path, said: str) -> None:
     assert str(caught.value).startswith(f"the container engine reports: {last}")
     assert str(caught.value).count(last) == 1
     assert "Start it" not in str(caught.value)
+
+
+class Zeros(Iterator[bytes]):
+    """The archive of a file with ``size`` bytes; ``open`` counts those that nobody has closed."""
+
+    open = 0
+
+    def __init__(self, size: int) -> None:
+        member = tarfile.TarInfo("passwd")
+        member.size = size
+        self.pieces = [member.tobuf(tarfile.GNU_FORMAT)]
+        Zeros.open += 1
+
+    def __next__(self) -> bytes:
+        return self.pieces.pop() if self.pieces else bytes(1 << 20)
+
+    def __del__(self) -> None:
+        Zeros.open -= 1
+
+
+class Giant:
+    """A container in which every file has a TB."""
+
+    def get_archive(self, _: str) -> tuple[Iterator[bytes], dict[str, object]]:
+        return Zeros(1 << 40), {"size": 1 << 40, "linkTarget": ""}
+
+
+def test_a_giant_file_of_an_image_is_neither_read_nor_passed_over() -> None:
+    """As a sparse file, which has no bytes in the image and all of them in an archive."""
+    files = ImageFiles(Giant())  # type: ignore[arg-type]
+    with pytest.raises(EngineError, match=r"/etc/passwd.* has 1,099,511,627,776 bytes"):
+        files.text("/etc/passwd")
+    with pytest.raises(EngineError, match="no image needs more than 17,179,869,184"):
+        [*files.files("/etc/.", lambda _: False)]
+    with pytest.raises(EngineError, match=r"/lib/libatb\.so in the image"):
+        files.contains("/lib/libatb.so", b"mark")
+    assert files.exists("/etc/passwd")
+    assert Zeros.open == 0, "an open archive keeps the next one from being read"

@@ -15,6 +15,7 @@ import pytest
 
 from cannery.common.errors import EngineError
 from cannery.common.model import DeviceKind
+from cannery.common.process import OutputError
 from cannery.deploy.run_spec import RunSpec
 from cannery.engine import client, containers
 from cannery.verify import auditing, devices
@@ -38,13 +39,17 @@ class Machine:
         self.config, self.found = config, found
         self.pytest: list[tuple[str, list[str], dict[str, Any]]] = []
         self.ran: list[str] = []
+        self.networks: list[str] = []
         self.checks = [
             Check(name="torch/test_torch.py::test_a", title="a", outcome="passed", why="")
         ]
         self.fails: EngineError | None = None
 
     @contextmanager
-    def container(self, _: str, __: str, spec: RunSpec, __ca: Path | None) -> Iterator[str]:
+    def container(
+        self, _: str, __: str, spec: RunSpec, __ca: Path | None, network: str
+    ) -> Iterator[str]:
+        self.networks.append(network)
         if self.fails:
             raise self.fails
         yield f"container-{spec.kind}"
@@ -306,3 +311,22 @@ def test_a_missing_image_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "image_details", lambda _: {})
     with pytest.raises(EngineError, match=r"there is no image mine:1 here\. .*docker pull mine:1"):
         read_config("mine:1")
+
+
+def test_an_endless_answer_of_the_image_is_no_fact(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(*_: object) -> None:
+        raise OutputError("docker")
+
+    monkeypatch.setattr(auditing, "run_within", endless)
+    with pytest.raises(NoFactsError, match="the probe printed without end"):
+        probe("c1")
+    ran = run_check("c1", user_check("a", "yes"), "")
+    assert ran.code == -1
+    assert "printed more than 64 MB" in ran.output
+
+
+def test_a_foreign_image_has_no_network_unless_one_is_named(machine: Machine) -> None:
+    audit(PROJECT, Request(reference="x"))
+    audit(PROJECT, Request(reference="x", network="bridge"))
+    assert {*machine.networks[: len(machine.networks) // 2]} == {"none"}
+    assert machine.networks[-1] == "bridge"

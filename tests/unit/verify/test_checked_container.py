@@ -13,7 +13,9 @@ from testinfra.backend.docker import DockerBackend
 
 from cannery.common.errors import EngineError, VerificationError
 from cannery.common.model import DeviceKind
+from cannery.engine import containers
 from cannery.engine.containers import NOT_STARTED, is_not_started
+from cannery.verify import pytest_report
 from cannery.verify import run_checks as verify
 from cannery.verify.pytest_report import TRIES, CheckedContainer
 from cannery.verify.run_checks import PLUGIN
@@ -158,3 +160,24 @@ def test_files_without_any_test_are_no_pass(
     words = [str(tmp_path), "--rootdir", str(tmp_path), "--confcutdir", str(tmp_path)]
     with pytest.raises(VerificationError, match=f"no test in the files test_.* of {tmp_path}"):
         verify.pytest_in(PROJECT, "c1", DeviceKind.NONE, words)
+
+
+def test_a_program_that_prints_without_end_ends_the_checks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    docker(monkeypatch, tmp_path, "exec yes")
+    monkeypatch.setattr(containers, "check_running", lambda _: {})
+    found = verify.pytest_in(PROJECT, "c1", DeviceKind.NONE, checks(tmp_path))
+    assert {each.outcome for each in found} == {"failed"}
+    assert all("stopped, because it printed more than 64 MB" in each.why for each in found)
+
+
+def test_a_program_that_never_ends_ends_the_checks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    docker(monkeypatch, tmp_path, "exec sleep 60")
+    monkeypatch.setattr(pytest_report, "SECONDS", 0.3)
+    container = CheckedContainer("c1")
+    for _ in range(2):
+        with pytest.raises(pytest.fail.Exception, match=r"it took more than 0 s: docker exec c1"):
+            container.run("true")
