@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -199,6 +200,67 @@ def test_a_missing_component_is_an_error(take: Take, tree: Path) -> None:
     (tree / ASCEND / "nnal").rename(tree / "elsewhere")
     with pytest.raises(SystemExit, match="the image has no nnal"):
         take("nnal")
+
+
+def fifo(tree: Path) -> str:
+    os.mkfifo(tree / OLD / "pipe")
+    return f"'/{OLD}/pipe' is a device, a pipe or a socket"
+
+
+def setuid(tree: Path) -> str:
+    write(tree / OLD / "bin/tool").chmod(0o4755)
+    return f"'/{OLD}/bin/tool' is setuid or setgid"
+
+
+def sparse(tree: Path) -> str:
+    with write(tree / OLD / "aarch64-linux/lib64/libatb.so").open("r+b") as stream:
+        stream.truncate(20 << 30)
+    return f"'/{OLD}/aarch64-linux/lib64/libatb.so' has 21,474,836,480 bytes"
+
+
+def many_large(tree: Path) -> str:
+    for number in range(12):
+        with write(tree / OLD / f"{number}").open("r+b") as stream:
+            stream.truncate(3 << 30)
+    return r"more than 1,000,000 files, or 34,359,738,368 bytes"
+
+
+def usr_is_a_link(tree: Path) -> str:
+    (tree / "usr").rename(tree / "system")
+    link(tree / "usr", "/usr")
+    link(tree / "system/usr", "/")
+    return "'/usr' is a link or a file in place of a folder"
+
+
+def record_is_a_link(tree: Path) -> str:
+    (tree / "etc/Ascend").rename(tree / "etc/other")
+    link(tree / "etc/Ascend", "other")
+    return "'/etc/Ascend' is a link or a file in place of a folder"
+
+
+HOSTILE = [fifo, setuid, sparse, many_large, usr_is_a_link, record_is_a_link]
+
+
+@pytest.mark.parametrize("spoil", HOSTILE)
+def test_nothing_is_taken_of_an_image_with_what_cann_does_not_have(
+    take: Take,
+    facts: Callable[[], dict[str, Any]],
+    tree: Path,
+    tmp_path: Path,
+    spoil: Callable[[Path], str],
+) -> None:
+    what = re.escape(spoil(tree))
+    for action in (facts, lambda: take("toolkit")):
+        with pytest.raises(SystemExit, match=f"nothing of it is taken: {what}"):
+            action()
+    assert not (tmp_path / "toolkit").exists()
+
+
+def test_all_that_cann_does_not_have_is_named_at_once(take: Take, tree: Path) -> None:
+    for number in range(30):
+        os.mkfifo(tree / OLD / f"pipe{number}")
+    with pytest.raises(SystemExit, match=r"pipe0' is .*pipe1' is .*; and 10 more$"):
+        take("kernels")
 
 
 @pytest.mark.parametrize("words", [[], ["facts"], ["layer", "/", "driver"], ["x", "/"]])
