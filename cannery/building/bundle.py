@@ -30,6 +30,7 @@ from cannery.common.archives import Archive, leads_out, opened
 from cannery.common.files import (
     exclusive,
     link_or_copy,
+    link_target,
     sha256_of,
     temporary_beside,
     temporary_folder,
@@ -106,6 +107,7 @@ def pack(folder: Path, contents: Contents, out: Path) -> str:
     try:
         manifest = json.dumps({"schema": _SCHEMA, **asdict(contents)}, indent=1)
         (folder / MANIFEST).write_text(manifest, encoding="utf-8")
+        out = link_target(out)
         temporary = temporary_beside(out)
         with temporary.open("xb") as stream:
             with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:

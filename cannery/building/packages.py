@@ -9,7 +9,7 @@ from cannery.building.bases import bases
 from cannery.common import console
 from cannery.common.bases import PackageManager
 from cannery.common.errors import CanneryError, counted, raise_all, some_of
-from cannery.common.files import now, write_files
+from cannery.common.files import now
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.engine import base, containers
@@ -75,7 +75,7 @@ def update_packages(
         print("\n".join(_differences(group, stale, lock)))
         if write and stale:
             with project.editing():
-                write_files({project.packages_lock(i.target): lock.text for i in stale})
+                project.write({project.packages_lock(i.target): lock.text for i in stale})
     raise_all(failures, single=len(targets) == 1)
     return count
 

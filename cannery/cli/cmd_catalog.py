@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cannery.cli.command import Command
 from cannery.common import console
 from cannery.common.errors import OutOfSyncError, Problem, file_error
-from cannery.common.files import read_text, write_files
+from cannery.common.files import read_text
 from cannery.common.option import OptionSet, flag
 from cannery.matrix.project import Project
 from cannery.publish.catalog import MARKERS, gather, inserted, page_with_table, table
@@ -53,7 +53,7 @@ def write_table(project: Project) -> bool:
     with project.editing():
         name, before, after = _texts(project)
         if before != after:
-            write_files({project.root / name: after})
+            project.write({project.root / name: after})
     state = "was in sync already" if before == after else "is written"
     console.say(f"the table in {name} {state}", "ok")
     return before != after

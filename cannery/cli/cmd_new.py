@@ -10,7 +10,6 @@ from itertools import takewhile
 
 from cannery.cli.command import Command
 from cannery.common import console
-from cannery.common.files import write_files
 from cannery.common.model import Target
 from cannery.common.option import flag
 from cannery.compat.files import load_archives
@@ -83,7 +82,7 @@ def _add(options: TypedNewOptions, project: Project) -> None:
         console.say("nothing was written; add --write to put this into matrix.yaml")
         return
     changed = {name: text for name, text in matrix.files.items() if text != before[name]}
-    write_files({project.root / name: text for name, text in changed.items()})
+    project.write({project.root / name: text for name, text in changed.items()})
     console.say(f"added {proposal.id} to {' and '.join(changed)}")
     console.say(f"now run: python build.py sync, and then: python build.py build {proposal.id}")
 

@@ -10,7 +10,6 @@ from cannery.cli.command import Command
 from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.errors import counted
-from cannery.common.files import write_files
 from cannery.common.model import Target
 from cannery.common.option import flag
 from cannery.image.drift import Difference, compare, require_in_sync
@@ -57,7 +56,7 @@ def write_images(project: Project, options: TargetOptions | None = None) -> list
     with project.editing():
         targets, difference, rendered = _compared(project, options or TargetOptions())
         changed = {path: rendered[path] for path in difference.changed}
-        write_files(changed, remove=difference.orphans)
+        project.write(changed, remove=difference.orphans)
     for verb, paths in (
         ("wrote", difference.changed),
         ("removed", difference.orphans),

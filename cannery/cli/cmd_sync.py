@@ -11,7 +11,7 @@ from cannery.cli.parser import help_of
 from cannery.cli.schemas import schema_files
 from cannery.common import console
 from cannery.common.errors import MatrixError, counted, raise_all
-from cannery.common.files import read_text, write_files
+from cannery.common.files import read_text
 from cannery.common.option import Declared
 from cannery.lock.lock_file import check_lock, read_lock
 from cannery.lock.requirements import Requirements
@@ -54,7 +54,7 @@ def run(options: IndexOptions, project: Project) -> None:
         before = read_text(page)
         after = inserted(before, reference(), "docs/reference.md", MARKERS)
         if after != before:
-            write_files({page: after})
+            project.write({page: after})
             pages += 1
     pages += write_table(project)
     changes = [
@@ -71,12 +71,12 @@ def run(options: IndexOptions, project: Project) -> None:
 
 def _write_schemas(project: Project) -> int:
     folder = project.root / "schemas"
-    before = {path: path.read_text(encoding="utf-8") for path in folder.glob("*.schema.json")}
+    before = {path: read_text(path) for path in folder.glob("*.schema.json")}
     if not before:
         return 0
     after = schema_files(project.root)
     changed = {path: text for path, text in after.items() if before.get(path) != text}
-    write_files(changed)
+    project.write(changed)
     return len(changed)
 
 

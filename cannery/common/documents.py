@@ -15,11 +15,15 @@ from typing import Any
 import yaml
 from yaml.reader import ReaderError
 
-from cannery.common.errors import FileError, MatrixError, Problem, Span, file_error
+from cannery.common.errors import MatrixError, Problem, Span, file_error
+from cannery.common.files import read_bytes
 from cannery.common.outside import parse_toml
 
 Key = str | int
 Steps = Sequence[Key]
+
+MOST_BYTES = 4 << 20
+"""The most bytes of a file that people write; the largest has 0.1 MB."""
 
 _YAML = "tag:yaml.org,2002:"
 _MAX_DEPTH = 100
@@ -59,10 +63,7 @@ class Items(list[Any]):
 def read_text(path: Path, name: str) -> str:
     """The text of the file ``path``, which messages call ``name``."""
     try:
-        if path.is_char_device() or path.is_fifo():
-            what = f"cannot read {path}: it is a device or a pipe."
-            raise FileError(Problem(what=what, fix="Name a regular file."))
-        return path.read_bytes().decode("utf-8")
+        return read_bytes(path, MOST_BYTES).decode("utf-8")
     except OSError as error:
         raise file_error("read", path, error) from error
     except UnicodeDecodeError as error:

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import socket
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -61,14 +62,60 @@ LEFTOVER_AGE = 3600
 """The age in seconds from which such a file is that of no run any more."""
 
 
-def read_text(path: Path) -> str:
-    """The UTF-8 text of ``path``, with its line ends; FileNotFoundError if there is no file."""
+MOST_BYTES = 16 << 20
+"""The most bytes of a file that is read as a whole; the largest lock has 0.05 MB."""
+
+
+def open_file(path: Path) -> io.BufferedReader:
+    """Open the regular file ``path`` for reading, without waiting for the writer of a pipe.
+
+    Raises:
+        FileError: it is a device, a pipe or a socket.
+        OSError: it cannot be opened.
+    """
+    # A socket, and the device of a driver that is not there, cannot even be opened.
+    with suppress(FileNotFoundError):
+        _require_regular("read", path, path.stat())
+    stream = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     try:
-        return path.read_bytes().decode("utf-8")
+        _require_regular("read", path, os.fstat(stream.fileno()))
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+def _require_regular(action: str, path: Path, state: os.stat_result) -> None:
+    if stat.S_ISDIR(state.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(state.st_mode):
+        what = f"cannot {action} {path}: it is a device, a pipe or a socket."
+        raise FileError(Problem(what=what, fix="Name a regular file."))
+
+
+def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
+    """The content of the regular file ``path``; FileNotFoundError if there is none.
+
+    Raises:
+        FileError: it cannot be read, is not a regular file, or has more than ``most`` bytes.
+    """
+    try:
+        with open_file(path) as stream:
+            content = stream.read(most + 1)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise file_error("read", path, error) from error
+    if len(content) > most:
+        what = f"cannot read {path}: it has more than {most >> 20} MB."
+        raise FileError(Problem(what=what, fix="See where it is from."))
+    return content
+
+
+def read_text(path: Path, most: int = MOST_BYTES) -> str:
+    """The UTF-8 text of ``path``, with its line ends; raises as ``read_bytes``, or FileError."""
+    try:
+        return read_bytes(path, most).decode("utf-8")
     except UnicodeDecodeError as error:
         raise FileError(f"{path} is not UTF-8 text: {error.reason}.") from error
 
@@ -140,8 +187,9 @@ def write_files(
     *,
     remove: Iterable[Path] = (),
     before: Mapping[Path, str | None] | None = None,
+    root: Path | None = None,
 ) -> None:
-    """Write every file, then delete those in ``remove``.
+    """Write every file, then delete those in ``remove``. A link stays, and its target is written.
 
     ``before`` has texts that the new ones were made from, and None for a file that did not exist.
 
@@ -149,14 +197,16 @@ def write_files(
     a folder that cannot be written changes nothing. An executable file stays executable.
 
     Raises:
-        FileError: a file cannot be written, or is not as in ``before`` any more.
+        FileError: a file cannot be written, or is not as in ``before`` any more; a link leads to
+            nothing, or out of the folder ``root``.
     """
     staged: dict[Path, Path] = {}
     folders: list[Path] = []
     path = Path()
     try:
         for path, text in files.items():
-            staged[path] = _stage(path, text, folders)
+            real = link_target(path, root)
+            staged[real] = _stage(real, text, folders)
         _require_unchanged(before or {})
         for path, temporary in staged.items():
             os.replace(temporary, path)
@@ -173,6 +223,27 @@ def write_files(
         raise
 
 
+def link_target(path: Path, root: Path | None = None) -> Path:
+    """The file to replace in order to write ``path``: another one if this is a link.
+
+    Raises:
+        FileError: it is a device, a pipe or a socket; it is a link to nothing, or to a file that
+            is not below ``root``.
+    """
+    with suppress(FileNotFoundError, NotADirectoryError):
+        _require_regular("write", path, path.stat())
+    if not path.is_symlink():
+        return path
+    target = Path(os.path.realpath(path))
+    if not target.exists():
+        what = f"cannot write {path}: it is a link to {target}, which does not exist."
+        raise FileError(Problem(what=what, fix="Make that file, or remove the link."))
+    if root and not target.is_relative_to(root.resolve()):
+        what = f"cannot write {path}: it is a link to {target}, which is not below {root}."
+        raise FileError(Problem(what=what, fix="Put a copy in the place of the link."))
+    return target
+
+
 def _require_unchanged(before: Mapping[Path, str | None]) -> None:
     for path, text in before.items():
         if (read_text(path) if path.exists() else None) != text:
@@ -182,9 +253,6 @@ def _require_unchanged(before: Mapping[Path, str | None]) -> None:
 
 def _stage(path: Path, text: str, folders: list[Path]) -> Path:
     """Write ``text`` beside ``path``; missing folders are made and added to ``folders``."""
-    if path.is_dir():
-        # os.replace would fail only after other files have been replaced.
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     for attempt in range(_ATTEMPTS):
         folders += [folder for folder in path.parents[::-1] if not folder.exists()]
         try:
@@ -284,10 +352,14 @@ def temporary_beside(path: Path) -> Path:
     return path.with_name(prefix + own_mark())
 
 
+MOST_JSON = 1 << 28
+"""The most bytes of a JSON document; the SBOM of an image with all its files has tens of MB."""
+
+
 def read_json(content: bytes, name: str) -> Any:
     """The JSON document ``content`` of a file called ``name``."""
     try:
-        return parse_json(content.decode("utf-8-sig"), most=1 << 28)
+        return parse_json(content.decode("utf-8-sig"), most=MOST_JSON)
     except UnicodeDecodeError as error:
         raise FileError(f"{name} is not UTF-8 text: {error.reason}.") from error
     except json.JSONDecodeError as error:
@@ -304,7 +376,7 @@ _LARGE = 1 << 24
 
 def sha256_of(path: Path) -> str:
     """The sha256 of ``path``, always computed."""
-    with path.open("rb") as stream:
+    with open_file(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

@@ -14,7 +14,7 @@ from typing import IO
 
 from cannery.common.bases import File
 from cannery.common.errors import ArtifactError, Problem, file_error, some_of
-from cannery.common.files import sha256_of
+from cannery.common.files import open_file, sha256_of
 from cannery.common.model import SIMULATED_CHIPS, Target
 from cannery.fetch.needs import Lacks, missing_files
 
@@ -119,7 +119,7 @@ def _refused(target: Target, path: Path, file: File, *, simulated: bool) -> Prob
 
 def is_stand_in(path: Path) -> bool:
     """Whether the simulator has made the package or wheel ``path``."""
-    with path.open("rb") as stream:
+    with open_file(path) as stream:
         if _STAND_IN in stream.read(1 << 16):
             return True
         try:
@@ -155,7 +155,7 @@ def machine_of(path: Path, expected: str = "") -> str:
     ``path`` may be a wheel, a tar archive, or a self-extracting shell archive that ends in one.
     """
     first = ""
-    with path.open("rb") as stream, suppress(*_DAMAGED):
+    with open_file(path) as stream, suppress(*_DAMAGED):
         for head in _heads(stream):
             if head[:4] == b"\x7fELF" and len(head) == _HEAD:
                 # Other machines are the NPU's, whose programs are in the packages, too.

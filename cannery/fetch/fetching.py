@@ -13,7 +13,7 @@ from threading import Event
 from cannery.common import console
 from cannery.common.bases import CannSource, File
 from cannery.common.errors import ArtifactError, CanneryError, Problem
-from cannery.common.files import Hashes, write_files
+from cannery.common.files import Hashes
 from cannery.common.model import Target
 from cannery.common.package_index import package_index
 from cannery.common.process import workers
@@ -228,7 +228,7 @@ def fetch_files(
                 what += "publishes this hash: compare it before you commit it"
                 console.say(what, "warning")
             changed = [name for name in after if after[name] != before[name]]
-            write_files({project.root / name: after[name] for name in changed})
+            project.write({project.root / name: after[name] for name in changed})
         what = f"wrote the hashes into {' and '.join(changed)}; now run: python build.py render"
         console.say(what, "warning")
     return fetched, failed

@@ -21,6 +21,7 @@ from typing import Self
 
 from cannery.common.bases import Base, File, FoundBase, Origin
 from cannery.common.errors import file_error
+from cannery.common.files import open_file
 from cannery.common.model import Target
 from cannery.common.outside import parse_json
 from cannery.fetch.needs import needed_files
@@ -55,7 +56,7 @@ def with_mode(text: str, *, executable: bool) -> str:
 def _read(path: Path) -> str:
     # The doctor is a zip archive; git's files are decoded in the same way.
     try:
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             executable = bool(os.fstat(stream.fileno()).st_mode & stat.S_IXUSR)
             text = stream.read().decode(errors="surrogateescape")
     except OSError as error:

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cannery.common.errors import FileError, OutOfSyncError, Problem, file_error
-from cannery.common.files import LEFTOVER
+from cannery.common.errors import FileError, OutOfSyncError, Problem
+from cannery.common.files import LEFTOVER, read_bytes
 from cannery.matrix.project import Project
 
 MADE = (
@@ -123,8 +123,6 @@ def _lines(text: str) -> list[str]:
 def _read(path: Path) -> str | None:
     try:
         # As bytes, so that other line endings are a difference and any content can be shown.
-        return path.read_bytes().decode("utf-8", errors="replace")
+        return read_bytes(path).decode("utf-8", errors="replace")
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise file_error("read", path, error) from error

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -83,6 +83,16 @@ class Project:
         """
         return exclusive(self.state / "editing.lock")
 
+    def write(
+        self,
+        files: Mapping[Path, str],
+        *,
+        remove: Iterable[Path] = (),
+        before: Mapping[Path, str | None] | None = None,
+    ) -> None:
+        """Write files of the project with ``write_files``; no link leads out of it."""
+        write_files(files, remove=remove, before=before, root=self.root)
+
     def replace(self, files: Mapping[Path, str], before: Mapping[Path, str | None]) -> None:
         """Write ``files``, which were made from the texts ``before`` without ``editing``.
 
@@ -90,7 +100,7 @@ class Project:
             FileError: as ``write_files``.
         """
         with self.editing():
-            write_files(files, before=before)
+            self.write(files, before=before)
 
     def replace_named(self, after: Data, before: Data) -> list[str]:
         """``replace`` those of ``after`` that differ from ``before``; return their names."""

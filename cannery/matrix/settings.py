@@ -14,6 +14,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, ValidationInfo
 
 from cannery.common.bases import DEFAULT_ORDER, Base, CannSource
+from cannery.common.documents import MOST_BYTES
 from cannery.common.errors import MatrixError, Problem, did_you_mean
 from cannery.common.files import read_text
 from cannery.common.model import CannRelease, Target, chip_hint
@@ -125,7 +126,7 @@ def read_settings(root: Path) -> Settings:
         FileError: it cannot be read.
     """
     try:
-        text = read_text(root / SETTINGS)
+        text = read_text(root / SETTINGS, MOST_BYTES)
     except FileNotFoundError:
         return Settings()
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from cannery.common import console
-from cannery.common.errors import EngineError, FileError, Problem, UsageError, file_error
-from cannery.common.files import now, read_json
+from cannery.common.errors import EngineError, FileError, Problem, UsageError
+from cannery.common.files import MOST_JSON, now, read_bytes, read_json
 from cannery.common.model import Target
 from cannery.common.process import run
 from cannery.common.references import parse_reference
@@ -55,11 +55,9 @@ def bills(project: Project, names: Sequence[str], ca: Path | None) -> list[Named
         try:
             if name.endswith(".json"):
                 try:
-                    document = read_json(Path(name).read_bytes(), name)
-                except (FileNotFoundError, IsADirectoryError) as error:
+                    document = read_json(read_bytes(Path(name), MOST_JSON), name)
+                except FileNotFoundError as error:
                     raise UsageError(f"there is no file {name}.") from error
-                except OSError as error:
-                    raise file_error("read", Path(name), error) from error
                 documents.append(NamedBill(name=name, document=document))
             elif matches := fnmatch.filter(targets, name):
                 documents += [_of_target(project, targets[match]) for match in matches]

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from cannery.common.errors import FileError, Problem
-from cannery.common.files import read_text
+from cannery.common.files import read_bytes, read_text
 from cannery.common.model import DeviceKind, Target
 from cannery.matrix.project import Project
 
@@ -42,7 +42,7 @@ def checks_digest(project: Project) -> str:
     """A hash of all files of the image tests."""
     digest = hashlib.sha256()
     for path in sorted(folder_of_checks(project).rglob("*.py")):
-        digest.update(str(path.relative_to(project.root)).encode() + b"\0" + path.read_bytes())
+        digest.update(str(path.relative_to(project.root)).encode() + b"\0" + read_bytes(path))
     return digest.hexdigest()
 
 

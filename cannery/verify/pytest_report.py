@@ -22,7 +22,7 @@ from testinfra.backend.base import CommandResult
 from testinfra.backend.docker import DockerBackend
 
 from cannery.common.model import DeviceKind
-from cannery.common.process import MOST_OUTPUT, pieces
+from cannery.common.process import MOST_OUTPUT, allowed_env, pieces
 from cannery.engine.containers import NOT_STARTED, is_not_started, shell_not_started
 from cannery.verify.verification import LeftOut
 
@@ -69,6 +69,7 @@ class CheckedContainer(DockerBackend):  # type: ignore[misc]  # testinfra has no
         output = {1: bytearray(), 2: bytearray()}
         with subprocess.Popen(
             shlex.split(line),
+            env=allowed_env("docker"),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

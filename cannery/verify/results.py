@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from cannery.common import console
 from cannery.common.errors import FileError, MatrixError, Problem, UsageError
-from cannery.common.files import LEFTOVER, day, read_text, write_files
+from cannery.common.files import LEFTOVER, day, read_text
 from cannery.common.model import DeviceKind, Target
 from cannery.common.models import (
     MistakesError,
@@ -167,7 +167,7 @@ def record(project: Project, target: Target, result: Verification, *, image: Key
     path = path_of(project.root, name)
     with project.editing():
         before = read_verified(project.root, [name])[name]
-        write_files({path: to_text(updated(before, run))})
+        project.write({path: to_text(updated(before, run))})
     console.say(f"{name}: the results are in {path.relative_to(project.root)}; commit this file")
 
 

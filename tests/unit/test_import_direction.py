@@ -44,6 +44,7 @@ TOUCHING = {
     "verify.auditing",
     "verify.probe.probe",
     "verify.probe.run_check",
+    "verify.pytest_report",
     "verify.run_checks",
 }
 WORLD = {
