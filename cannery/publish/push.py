@@ -73,7 +73,7 @@ class Push(Transaction):
         repository: Repository,
         options: PushOptions,
     ) -> None:
-        super().__init__(repository)
+        super().__init__(repository, project.state / "push.lock")
         self.project = project
         self.publishing = publishing
         self.options = options
@@ -199,6 +199,7 @@ class Push(Transaction):
 
     def records(self, pushed: Sequence[PushedImage]) -> list[RecordFile]:
         """The files of the records of ``pushed`` that do not exist yet."""
+        self.earlier = read_records(self.project.releases)
         files = [
             record_file(self.project.releases, self._record(local, image), self.earlier)
             for image in pushed

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from cannery.common import console
-from cannery.common.errors import Problem, PublishError
-from cannery.common.files import read_text, write_files
+from cannery.common.errors import FileError, Problem, PublishError
+from cannery.common.files import exclusive, read_text, write_files
 from cannery.image.content_key import LABEL
 from cannery.registry import transfer
 from cannery.registry.client import Repository
@@ -125,8 +127,10 @@ class PushedImage:
 class Transaction(ABC):
     """A push into ``repository``; a subclass has the steps between the upload and the tags."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, lock: Path) -> None:
+        """``lock`` is a file: of the pushes that use it, one at a time moves its tags."""
         self.repository = repository
+        self.lock = lock
         self._published: dict[str, PublishedImage] = {}
         """Immutable tag to the image that the registry has under it already."""
         self._read: set[str] = set()
@@ -150,7 +154,7 @@ class Transaction(ABC):
 
     @abstractmethod
     def records(self, pushed: Sequence[PushedImage]) -> Sequence[RecordFile]:
-        """The files that record the images."""
+        """The files that record the images, compared with those that are there now."""
 
     def publish(self, image_pushes: Sequence[ImagePush]) -> list[PushedImage]:
         """Publish ``image_pushes``, all or none.
@@ -158,42 +162,49 @@ class Transaction(ABC):
         The last problem of an error says what state the tags are in; for an error that is not ours,
         as KeyboardInterrupt, that state is printed.
         """
-        repository = self.repository
-        try:
-            before = transfer.read_tags(repository, [tag for p in image_pushes for tag in p.tags])
-            self._check_immutable(image_pushes, before)
-            pushed = [self._push(image_push, before) for image_push in image_pushes]
-            for index in self.platform_indexes(pushed):
-                before |= transfer.read_tags(repository, index.tags)
-                pushed.append(self._push(index, before))
-            for image in pushed:
-                self.test(image)
-            for image in pushed:
-                if not image.taken:
-                    self.sign(image)
-            records = self.records(pushed)
-            # A push beside this one may have recorded the same tag.
-            write_files(
-                {record.path: record.text for record in records},
-                before={record.path: record.before for record in records},
-            )
-        except BaseException as error:
-            transfer.add_state(error)
-            raise
-        # Immutable tags first, so that every image that a moving tag names has an immutable one.
-        after = {p.image_push.immutable: p.root for p in pushed if p.image_push.immutable}
-        after |= {tag: image.root for image in pushed for tag in image.image_push.moving}
-        try:
-            transfer.TagMover(repository, before, self._new).move(after)
-        except BaseException:
-            # Records that another push has replaced since stay.
-            written = [r for r in records if r.path.exists() and read_text(r.path) == r.text]
-            write_files(
-                {record.path: record.before for record in written if record.before is not None},
-                remove=[record.path for record in written if record.before is None],
-            )
-            raise
+        with ExitStack() as stack:
+            try:
+                pushed, before = self._upload(image_pushes)
+                # The record and the tags of a push beside this one are both there, or neither.
+                stack.enter_context(exclusive(self.lock))
+                records = self.records(pushed)
+                write_files(
+                    {record.path: record.text for record in records},
+                    before={record.path: record.before for record in records},
+                )
+            except BaseException as error:
+                transfer.add_state(error)
+                raise
+            # Immutable tags first, so that every image that a moving tag names has one.
+            after = {p.image_push.immutable: p.root for p in pushed if p.image_push.immutable}
+            after |= {tag: image.root for image in pushed for tag in image.image_push.moving}
+            mover = transfer.TagMover(self.repository, before, self._new)
+            try:
+                mover.move(after)
+            except BaseException as error:
+                if mover.moved:
+                    transfer.add_state(error, transfer.MOVED)
+                else:
+                    _restore(records, error)
+                raise
         return pushed
+
+    def _upload(
+        self, image_pushes: Sequence[ImagePush]
+    ) -> tuple[list[PushedImage], dict[str, Document]]:
+        """Upload, test and sign the images; with what each of their tags named at first."""
+        before = transfer.read_tags(self.repository, [tag for p in image_pushes for tag in p.tags])
+        self._check_immutable(image_pushes, before)
+        pushed = [self._push(image_push, before) for image_push in image_pushes]
+        for index in self.platform_indexes(pushed):
+            before |= transfer.read_tags(self.repository, index.tags)
+            pushed.append(self._push(index, before))
+        for image in pushed:
+            self.test(image)
+        for image in pushed:
+            if not image.taken:
+                self.sign(image)
+        return pushed, before
 
     def _push(self, image_push: ImagePush, before: Mapping[str, Document]) -> PushedImage:
         """Upload an image that the registry does not have, and read it back in any case."""
@@ -239,3 +250,16 @@ class Transaction(ABC):
             self._published[tag] = image
         if problems:
             raise PublishError(problems)
+
+
+def _restore(records: Sequence[RecordFile], error: BaseException) -> None:
+    """Take ``records`` back; why that fails is added to ``error``."""
+    try:
+        # Those that somebody else has replaced since stay.
+        written = [r for r in records if r.path.exists() and read_text(r.path) == r.text]
+        write_files(
+            {record.path: record.before for record in written if record.before is not None},
+            remove=[record.path for record in written if record.before is None],
+        )
+    except FileError as unwritten:
+        transfer.add_state(error, f"The records could not be taken back: {unwritten}")

@@ -200,6 +200,9 @@ _ASK = "Find out who moved it, then push again."
 UNMOVED = "This run moved no tag."
 """The last line of a failure before any tag was moved."""
 
+MOVED = "Every tag has been moved, and the records are written."
+"""The last line of an interrupt of a push that has done everything."""
+
 
 def read_tags(repository: Repository, tags: Iterable[str]) -> dict[str, Document]:
     """The manifest that each existing one of ``tags`` names now, so that it can be put back."""
@@ -231,6 +234,8 @@ class TagMover:
     repository: Repository
     before: Mapping[str, Document]
     new: Collection[str]
+    moved: bool = False
+    """True once every tag was read back with its new document."""
     _tried: dict[str, Document] = field(default_factory=dict)
     _stored: dict[str, str] = field(default_factory=dict)
     """Tag to the digest that the registry has stored under it."""
@@ -243,14 +248,15 @@ class TagMover:
         """
         try:
             for tag, document in after.items():
-                if tag not in self.before or self.before[tag].digest != document.digest:
-                    self._move(tag, document)
+                self._move(tag, document)
             for tag, document in after.items():
                 self._check(tag, document.digest)
+            self.moved = True
         except BaseException as error:
-            with _uninterrupted():
-                state = self._put_back()
-            add_state(error, state)
+            if not self.moved:
+                with _uninterrupted():
+                    state = self._put_back()
+                add_state(error, state)
             raise
 
     def _move(self, tag: str, after: Document) -> None:
@@ -275,47 +281,75 @@ class TagMover:
             raise PublishError(Problem(what=what, fix=_ASK))
 
     def _put_back(self) -> str:
-        """Undo the moves, and return a description of the state of all tags."""
-        left: list[str] = []
-        gone: RegistryError | None = None
-        # New tags come last, because deleting one may delete its digest with other tags of it.
-        for tag in sorted(self._tried, key=lambda tag: tag not in self.before):
-            name, after = self.repository.at(tag), self._tried[tag].digest
-            try:
-                if gone:
-                    # Nobody can interrupt this, so it does not wait for the registry again.
-                    raise gone
-                left += self._put_one_back(tag)
-            except RegistryError as error:
-                gone = None if error.status else error
-                doubt = f"{name} is new and may name {after}"
-                if before := self.before.get(tag):
-                    mend = f"promote {self.repository.at(before.digest)} {name}"
-                    doubt = f"{name} named {before.digest} and may name {after} now; "
-                    doubt += f"to put it back: python build.py {mend} --allow unrecorded"
-                left.append(f"{doubt} ({str(error).splitlines()[0]})")
-        if left:
-            return "Some tags could not be put back:\n  " + "\n  ".join(left)
+        """Undo the moves, and return the state of all tags as it is read afterwards."""
         if not self._tried:
             return UNMOVED
+        gone: RegistryError | None = None
+        errors: dict[str, RegistryError] = {}
+        left: list[str] = []
+        # New tags come last, because deleting one may delete its digest with other tags of it.
+        tags = sorted(self._tried, key=lambda tag: tag not in self.before)
+        for tag in tags:
+            try:
+                self._put_one_back(tag)
+            except RegistryError as error:
+                errors[tag] = error
+                if not error.status:
+                    # Nobody can interrupt this, so it does not wait for the registry again.
+                    gone = error
+                    break
+        for tag in tags:
+            now: str | None = None
+            try:
+                now = None if gone else self.repository.resolve(tag)
+            except RegistryError as error:
+                errors[tag] = error
+                gone = None if error.status else error
+            if now != self._digest_before(tag):
+                left.append(self._state(tag, now, errors.get(tag) or gone))
+        if left:
+            return "Some tags could not be put back:\n  " + "\n  ".join(left)
         return f"Every moved tag was put back: {', '.join(map(self.repository.at, self._tried))}."
 
-    def _put_one_back(self, tag: str) -> list[str]:
-        """Undo the move of ``tag``; the problems that are left."""
-        name, now = self.repository.at(tag), self.repository.resolve(tag)
-        after = self._tried[tag].digest
+    def _digest_before(self, tag: str) -> str:
+        return self.before[tag].digest if tag in self.before else ""
+
+    def _put_one_back(self, tag: str) -> None:
+        now, after = self.repository.resolve(tag), self._tried[tag].digest
         if now not in (after, self._stored.get(tag)):
-            return []
+            return
         if before := self.before.get(tag):
-            stored = self.repository.put_manifest(tag, before)
-            return [] if stored == before.digest else [str(_changed(name, before, stored))]
-        if self.repository.delete(tag):
-            return []
+            self.repository.put_manifest(tag, before)
         # Nobody else has the bytes that were changed on their way from here.
-        if (now in self.new or now != after) and self.repository.delete(now):
-            return []
-        state = f"{name} is new and names {now}: this registry does not delete tags."
-        return [f"{state} The image is complete and tested; the next push uses it as it is."]
+        elif not self.repository.delete(tag) and (now in self.new or now != after):
+            # With the digest go all tags of it, also one that could not be put back.
+            old = [other for other in self._tried if other in self.before]
+            if now not in map(self.repository.resolve, old):
+                self.repository.delete(now)
+
+    def _state(self, tag: str, now: str | None, error: RegistryError | None) -> str:
+        """What is known of a tag that names ``now``, and not what it named before.
+
+        ``now`` is None if the registry does not say; ``error`` is why it could not be put back.
+        """
+        name, after = self.repository.at(tag), self._tried[tag].digest
+        reason = f" ({str(error).splitlines()[0]})" if error else ""
+        first, mend = f"{name} is new", ""
+        if before := self._digest_before(tag):
+            first = f"{name} named {before}"
+            mend = f"promote {self.repository.at(before)} {name} --allow unrecorded"
+            mend = f"; to put it back: python build.py {mend}"
+        if now is None:
+            return f"{first} and may name {after} now{mend}{reason}"
+        if now not in (after, self._stored.get(tag)):
+            why = "somebody else has moved it, or the bytes were changed on the way"
+            return f"{first} and names {now or 'nothing'} now: {why}{mend}{reason}"
+        if before:
+            return f"{first} and names {now} now{mend}{reason}"
+        if error:
+            return f"{first} and names {now}{reason}"
+        state = f"{first} and names {now}: this registry does not delete tags."
+        return f"{state} The image is complete and tested; the next push uses it as it is."
 
 
 def _changed(tag: str, sent: Document, stored: str) -> Problem:

@@ -70,7 +70,7 @@ class Push(Transaction):
     """
 
     def __init__(self, repository: Repository, releases: Path) -> None:
-        super().__init__(repository)
+        super().__init__(repository, releases.with_name("push.lock"))
         self.releases = releases
         self.log: list[str] = []
         self.fails_at = ""
@@ -80,7 +80,7 @@ class Push(Transaction):
 
     def __call__(self, *image_pushes: ImagePush) -> list[PushedImage]:
         fresh = copy.copy(self)
-        Transaction.__init__(fresh, self.repository)
+        Transaction.__init__(fresh, self.repository, self.lock)
         return fresh.publish(image_pushes)
 
     def _note(self, step: str) -> None:
