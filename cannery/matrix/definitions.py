@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote
 
+from packaging.requirements import InvalidRequirement
 from pydantic import (
     AfterValidator,
     Discriminator,
@@ -24,7 +25,7 @@ from cannery.common.errors import did_you_mean
 from cannery.common.model import EXTRAS, MACHINE_OF, Application, CannRelease, Layout
 from cannery.common.models import Model, OneOf, Parsed, Sha256, Unique, matching, raise_mistakes
 from cannery.common.references import read_reference
-from cannery.common.specifiers import normal_name
+from cannery.common.specifiers import normal_name, parse_requirement
 from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
 from cannery.matrix.cann_definitions import CannDefaults, ReleaseShape, Version, releases
 from cannery.matrix.distributions import PackageName, Packages, load_distributions
@@ -212,6 +213,17 @@ class WheelFile(Model):
         return VendorWheel(version=version, **dict(self))
 
 
+_NO_SDIST = "{text!r} is not one version of a package. Write it as in vllm==0.7.3."
+
+
+def _one_version(text: str) -> str:
+    try:
+        parse_requirement(text)
+    except InvalidRequirement as error:
+        raise ValueError(_NO_SDIST.format(text=text)) from error
+    return text
+
+
 class WheelFromSdist(Model):
     """A wheel that is built from an sdist of a package index."""
 
@@ -219,8 +231,9 @@ class WheelFromSdist(Model):
         str,
         matching(
             r"[A-Za-z0-9._-]+==[A-Za-z0-9.!]+",
-            "{text!r} is not one version of a package. Write it as in vllm==0.7.3.",
+            _NO_SDIST,
         ),
+        AfterValidator(_one_version),
     ]
     local: Local = ""
     build_requirements: Requirements = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from cannery.common.errors import CanneryError, Problem
@@ -14,6 +14,7 @@ from cannery.compat import Compat, judge
 from cannery.compat.check_report import explained, outdated, summary
 from cannery.compat.facts import Row, Source
 from cannery.compat.files import load_archives
+from cannery.compat.finding import Finding
 from cannery.engine.preflight import judge_driver
 from cannery.image.render import Renderer
 from cannery.matrix.files import Data
@@ -47,6 +48,8 @@ class Outputs:
         self._archives = load_archives()
         self._before = before
         self._stock = next(iter(before.targets.values()))
+        self._explained = explain_all(before)
+        self._proposed_before = self._proposed(before.compat)
         self._rows = rows(before.compat)
         self._names = names_of(before.definitions)
         self._files: dict[str, str] = {}
@@ -128,10 +131,9 @@ class Outputs:
 
     def _facts_differ(self, after: Meaning) -> bool:
         old, new = self._before.compat, after.compat
-        targets = [*after.targets.values()]
-        if explain(targets, old) != explain(targets, new):
+        if self._explained != explain_all(after):
             return True
-        if self._proposed(old) != self._proposed(new):
+        if self._proposed_before != self._proposed(new):
             return True
         aged = [outdated(each.sources.values(), _LATER) for each in (old, new)]
         if aged[0] != aged[1]:
@@ -167,9 +169,18 @@ def _cited(compat: Compat, source: Source) -> list[Row]:
     return cited[:_ROWS_OF_A_SOURCE]
 
 
+def explain_all(meaning: Meaning) -> list[str]:
+    """What check, explain and run say of every target."""
+    findings = meaning.matrix.findings
+    return _said([(each, findings[each.id]) for each in meaning.targets.values()], meaning.compat)
+
+
 def explain(targets: Iterable[Target], compat: Compat) -> list[str]:
     """What check, explain and run say of ``targets``."""
-    judged = [(target, judge(target, compat)) for target in targets]
+    return _said([(target, judge(target, compat)) for target in targets], compat)
+
+
+def _said(judged: Sequence[tuple[Target, Sequence[Finding]]], compat: Compat) -> list[str]:
     lines = summary(judged, "2026-11-22")
     for target, findings in judged:
         for each in findings:

@@ -28,6 +28,7 @@ DEEPSPEED = "    file: deepspeed-0.6.0-py3-none-any.whl\n    origin: built where
             "'serve-npu' is not one version of a package.",
         ),
         ("serve-npu==1.1", "serve-npu>=1.1", "'serve-npu>=1.1' is not one version of a package."),
+        ("serve-npu==1.1", "serve-npu==1.1x", "'serve-npu==1.1x' is not one version of a package."),
         ("serve-npu==1.1", "serve-npu==1.*", "'serve-npu==1.*' is not one version of a package."),
         ("serve-npu==1.1", "serve-npu @ file:///x", "is not one version of a package."),
         ("local: npu", "local: n_u", "'n_u' is not a local version."),
