@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Version specifiers: overlap and inclusion, for which PEP 440 has no algebra.
-
-Both are decided at probes: every version that a specifier names, and one just below and just above
-it, because only there can an answer change.
-"""
+"""Version specifiers and requirements: overlap and inclusion, markers, names."""
 
 from __future__ import annotations
 
@@ -14,24 +10,23 @@ from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
+from packaging.version import InvalidVersion
 
 from cannery.common.model import Target
 
-_ABOVE = 99999
 _NO_TEXT = "'===' compares texts, and versions are meant; write '=='"
 
 
 @cache
 def overlap(first: SpecifierSet, second: SpecifierSet) -> bool:
-    """Whether some version satisfies both."""
-    return any(_in(first, probe) and _in(second, probe) for probe in _probes(first, second))
+    """Whether some version, which may be a pre-release, satisfies both."""
+    return not first.is_disjoint(second)
 
 
 @cache
 def exceeds(wanted: SpecifierSet, bound: SpecifierSet) -> bool:
     """Whether some version satisfies ``wanted`` and not ``bound``."""
-    return any(_in(wanted, probe) and not _in(bound, probe) for probe in _probes(wanted, bound))
+    return not wanted.is_subset(bound)
 
 
 def parse_requirements(texts: Iterable[str]) -> Sequence[Requirement]:
@@ -80,28 +75,6 @@ def _compares_text(bounds: SpecifierSet) -> bool:
 def normal_name(package: str) -> str:
     """The normalized name of a package (PEP 503)."""
     return canonicalize_name(package)
-
-
-def _in(specifiers: SpecifierSet, version: Version) -> bool:
-    return specifiers.contains(version, prereleases=True)
-
-
-@cache
-def _probes(first: SpecifierSet, second: SpecifierSet) -> tuple[Version, ...]:
-    releases: set[tuple[int, ...]] = {(0,), (_ABOVE,)}
-    named: set[Version] = set()
-    for specifier in (*first, *second):
-        version = Version(specifier.version.removesuffix(".*"))
-        named.add(version)
-        release = version.release
-        releases |= {release, (*release, 1)}
-        for length in range(1, len(release) + 1):
-            head, last = release[: length - 1], release[length - 1]
-            releases.add((*head, last + 1))
-            if last:
-                releases.add((*head, last - 1, _ABOVE))
-    probes = {Version(".".join(map(str, release))) for release in releases}
-    return tuple(sorted(probes | named))
 
 
 def applies(requirement: Requirement, target: Target) -> bool:
