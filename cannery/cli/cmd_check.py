@@ -12,6 +12,7 @@ from cannery.common.errors import MatrixError, Problem, some_of
 from cannery.common.files import now
 from cannery.compat.check_report import Judged, outdated, require_read, summary
 from cannery.lock.lock_file import contradictions, read_lock
+from cannery.lock.lock_rules import lock_problems
 from cannery.matrix.project import Project
 from cannery.options import FORMAT, TargetOptions
 from cannery.publish.exceptions import EXCEPTIONS, read_exceptions
@@ -54,7 +55,9 @@ def run(options: CheckOptions, project: Project) -> None:
         for target, _ in targets:
             # 'render' and 'sync' say what is wrong with a lock.
             with suppress(MatrixError):
-                problems += contradictions(target, read_lock(project, target))
+                lock = read_lock(project, target)
+                problems += contradictions(target, lock)
+                problems += lock_problems(target, lock, project.compat())
         if problems:
             raise MatrixError(problems)
         return targets

@@ -17,7 +17,8 @@ from cannery.common.references import full_reference
 from cannery.common.specifiers import normal_name
 from cannery.common.wheels import OLD_PLATFORMS, VendorWheel
 from cannery.compat.facts import Suite
-from cannery.compat.finding import Finding, Place, Subject, Verdict
+from cannery.compat.finding import Finding, Subject, Verdict
+from cannery.compat.requested import Place
 
 _ARCHIVE = re.compile(
     r"cpython-(?P<version>3\.[0-9]+\.[0-9]+)(?:\+[0-9]+)?-(?P<machine>[a-z0-9_]+?)-\S*"

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 
 from cannery.common.bases import File
 from cannery.common.cann_version import CannVersion
-from cannery.common.model import CannRelease, Target
+from cannery.common.model import CannRelease
 from cannery.compat.facts import CxxAbi, Driver, Release
 from cannery.compat.files import file_name, file_row, judged_as
-from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first
-from cannery.compat.package_rules import holds, requested_of
+from cannery.compat.finding import Finding, Subject, Verdict, best_first
+from cannery.compat.package_rules import holds
+from cannery.compat.requested import Place
 
 
 def judge_cann(subject: Subject) -> list[Finding]:
@@ -97,7 +98,7 @@ def _judge_nnal(subject: Subject) -> Iterator[Finding]:
         text = f"{name} is not known to have an NNAL package."
         yield Finding("nnal", Verdict.UNKNOWN, text, "cann", fix="Leave nnal out.")
         return
-    framework, (abis, of_images) = _framework(target), nnal_abis(subject)
+    framework, (abis, of_images) = _framework(subject), nnal_abis(subject)
     if not abis:
         text = (
             f"{name} has NNAL. No row has the C++ ABI of {framework or 'its images'} for "
@@ -123,14 +124,14 @@ def nnal_abis(subject: Subject) -> tuple[tuple[CxxAbi, ...], tuple[CxxAbi, ...]]
     rows = best_first(row for row in subject.compat.abis if holds(row, subject))
     of_framework = tuple(row for row in rows if row.torch or row.requirement)
     of_images = tuple(row for row in rows if row not in of_framework)
-    return of_framework if _framework(subject.target) else of_images, of_images
+    return of_framework if _framework(subject) else of_images, of_images
 
 
-def _framework(target: Target) -> str:
+def _framework(subject: Subject) -> str:
     """Torch or MindSpore with its version, in messages; empty for a target without either."""
-    if target.torch:
-        return f"torch {target.torch}"
-    return str(next(iter(requested_of(target, "mindspore")), "")).strip("'")
+    if torch := subject.target.torch:
+        return f"torch {torch}"
+    return str(next(iter(subject.asked.get("mindspore", ())), "")).strip("'")
 
 
 def _judge_driver(subject: Subject) -> Finding:

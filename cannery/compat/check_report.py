@@ -15,8 +15,9 @@ from cannery.common.errors import MatrixError, Problem, counted, enumerated
 from cannery.common.files import days_between
 from cannery.common.model import Target
 from cannery.common.outside import json_text
-from cannery.compat.facts import Lifetime, Row, Source
+from cannery.compat.facts import Lifetime
 from cannery.compat.finding import Finding, Verdict
+from cannery.compat.sources import Row, Source
 
 Judged = Sequence[tuple[Target, Sequence[Finding]]]
 """Targets with their findings."""

@@ -11,12 +11,11 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
-from cannery.common.model import Target
 from cannery.common.specifiers import overlap, parse_requirement
 from cannery.common.wheels import BuiltWheel
 from cannery.compat.facts import Apex, Compat, DeepSpeed, Pairing
-from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first
-from cannery.compat.package_rules import Requested, requested_of
+from cannery.compat.finding import Finding, Subject, Verdict, best_first
+from cannery.compat.requested import Place, Requested
 
 
 def judge_apex(subject: Subject) -> list[Finding]:
@@ -166,14 +165,15 @@ _VLLM = "vllm-ascend v"
 def judge_beside(subject: Subject) -> Iterator[Finding]:
     """Whether a source has this triton-ascend and this vllm-ascend beside this torch_npu."""
     for package in ("triton-ascend", "vllm-ascend"):
-        if asked := _asked(subject.target, package):
+        if asked := _asked(subject, package):
             yield _judge_companion(subject, package, asked)
 
 
-def _asked(target: Target, package: str) -> Requested | None:
-    """The requirement of ``target`` on ``package``, or its wheel of the application."""
-    for asked in requested_of(target, package):
+def _asked(subject: Subject, package: str) -> Requested | None:
+    """The requirement of the target on ``package``, or its wheel of the application."""
+    for asked in subject.asked.get(package, ()):
         return asked
+    target = subject.target
     application = target.application
     for component, wheel in application.wheels.items() if application else ():
         assert application

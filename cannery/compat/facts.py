@@ -4,34 +4,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from enum import StrEnum
-from functools import lru_cache
-from typing import Annotated, Any, Literal, Self, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import cache, cached_property, lru_cache
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
     Field,
     ValidationInfo,
-    ValidatorFunctionWrapHandler,
     WrapValidator,
     model_validator,
 )
-from pydantic.json_schema import SkipJsonSchema
 
 from cannery.common.cann_version import CannVersion
-from cannery.common.errors import Span, did_you_mean
 from cannery.common.models import (
     MistakesError,
     Model,
     OneOf,
-    Parsed,
     SchemaVersion,
     Unique,
     parse_yaml,
     raise_mistakes,
 )
+from cannery.common.specifiers import normal_name
 from cannery.compat import values
+from cannery.compat.sources import Row, Rows, Source, named
 
 LIFETIMES = {
     "cann": "CANN",
@@ -44,115 +42,9 @@ LIFETIMES = {
 """Component of a lifetime to its name in sentences; a base is one of the distribution's name."""
 
 
-class Kind(StrEnum):
-    """What it means that something is missing from a source."""
-
-    MAKER = "maker"
-    """Complete: what it leaves out is not made."""
-    PROJECT = "project"
-    """Complete only for what that project does."""
-    REPORT = "report"
-    """One environment that somebody ran."""
-
-
-class Source(Model):
-    """Who says something. ``rank`` 1 is believed first; ``date`` is YYYY, YYYY-MM or a day.
-
-    ``address`` is where it can be read, without a scheme; "" where it is not on the network.
-    ``state_of`` is the source that has an earlier state of the same document. ``read`` is the day
-    on which a document that changes was read.
-    """
-
-    name: SkipJsonSchema[str] = Field(default="", alias=":name")  # the key, which :name cannot be
-    rank: values.Rank
-    kind: Kind
-    date: values.Date
-    cite: str
-    about: str = ""
-    address: values.Address = ""
-    state_of: str = ""
-    read: values.Day = ""
-
-    @property
-    def read_at(self) -> Span | None:
-        """The place of ``read`` in the file."""
-        return self.place("read")
-
-    @property
-    def document(self) -> str:
-        """What all states of one document have in common."""
-        return self.state_of or self.name
-
-    def __str__(self) -> str:
-        return f"{self.cite}, {self.date}"
-
-
-def _cite(names: tuple[str, ...], info: ValidationInfo) -> tuple[Source, ...]:
-    """The sources called ``names``, the best one first; without those that could not be read."""
-    context = info.context or {}
-    raise_mistakes(
-        ((number,), f"there is no source {name!r}.", did_you_mean(name, context["names"]))
-        for number, name in enumerate(names)
-        if name not in context["names"]
-    )
-    context["cited"] |= {*names}
-    sources = context.get("sources", {})
-    return tuple(sorted((sources[name] for name in names if sources), key=lambda s: s.rank))
-
-
-Cited = Annotated[tuple[Source, ...], Parsed(_cite, of=values.Names, info=True)]
-
-
-class Row(Model):
-    """One row, with its sources, the best one first.
-
-    Two rows are never the same row, even if they say the same.
-    """
-
-    sources: Cited = Field(alias="source")
-    note: str = ""
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    @property
-    def line(self) -> int:
-        """Its line in compat.yaml, counted from 1."""
-        where = self.place()
-        return where.line if where else 0
-
-    @property
-    def says(self) -> str:
-        """The rest of it as it is written, without the note."""
-        return ", ".join(
-            f"{key}: {_flat(value)}"
-            for key, value in (self._map or {}).items()
-            if key not in ("source", "note")
-        )
-
-    @property
-    def rank(self) -> int:
-        """The rank of its best source."""
-        return self.sources[0].rank
-
-    @property
-    def is_makers(self) -> bool:
-        """Whether a source that is complete says it."""
-        return any(source.kind is Kind.MAKER for source in self.sources)
-
-    @property
-    def cited(self) -> str:
-        """Every source with its date, and the line."""
-        named = "; ".join(str(source) for source in self.sources)
-        return f"{named}, compat.yaml:{self.line}"
-
-
 class When(Model):
-    """Conditions of a row: ``requirement`` is required, ``without`` is not, the base's glibc is
-    under ``glibc_below``, and so on. One that is None, False or empty always holds.
+    """Conditions of a row: ``requirement`` is required, ``without`` is not, the target has no NNAL
+    (``without_nnal``), and so on. One that is None, False or empty always holds.
     """
 
     cann: values.CannBounds | None = None
@@ -160,10 +52,10 @@ class When(Model):
     torch_npu: values.Bounds | None = None
     requirement: values.Wheel | None = Field(default=None, alias="with")
     without: values.Wheel | None = None
-    glibc_below: values.Glibc = ()
     machine: values.Machine = ""
     without_compiler: bool = Field(default=False, alias="runtime")
     usual_index: bool = False
+    without_nnal: bool = False
     pythons: values.Pythons = ()
     chips: values.Chips = ()
 
@@ -300,7 +192,8 @@ class Apex(Row):
 class Package(Row, When):
     """What is known of a package; exactly one of bound, pin, seen and refused is given.
 
-    ``instead`` is what to do where it is refused.
+    ``instead`` is what to do where it is refused. ``provided_by`` is a package with the same
+    modules: the lock of a target that has it goes without this one, if only others require it.
     """
 
     package: str
@@ -310,6 +203,7 @@ class Package(Row, When):
     refused: str = ""
     required: bool = False
     instead: str = ""
+    provided_by: str = ""
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
@@ -317,6 +211,20 @@ class Package(Row, When):
         if sum(each is not None for each in given) != 1:
             raise ValueError("this needs exactly one of bound, pin, seen and refused")
         return self
+
+
+class Wheels(Row):
+    """The wheels that package indexes have of some versions of a package: their tags.
+
+    Without ``pythons`` they have none. ``glibc`` is the oldest that the wheels run with. A row with
+    a ``machine`` holds there only.
+    """
+
+    package: str
+    versions: Unique[values.WheelVersion]
+    pythons: values.Pythons = ()
+    machine: values.Machine = ""
+    glibc: values.Glibc = ()
 
 
 class ApplicationRow(Row):
@@ -380,51 +288,6 @@ class Rejected(Row):
     branch: str = ""
 
 
-R = TypeVar("R", bound=Row)
-
-
-def _different(rows: tuple[R, ...]) -> tuple[R, ...]:
-    lines: dict[tuple[object, ...], int] = {}
-    raise_mistakes(
-        ((number,), f"this says the same as the row in line {first}.", "Remove one of them.")
-        for number, row in enumerate(rows)
-        if (first := lines.setdefault(_content(row), row.line)) != row.line
-    )
-    return rows
-
-
-def _content(row: Row) -> tuple[object, ...]:
-    return *sorted(row.says.split(", ")), row.note, *(source.name for source in row.sources)
-
-
-Rows = Annotated[tuple[R, ...], AfterValidator(_different)]
-
-
-def _flat(value: Any) -> str:
-    if isinstance(value, list):
-        return " ".join(map(_flat, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _named(
-    written: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
-) -> dict[str, Source]:
-    """Sources that know their names; rows find them in ``info.context``."""
-    context = info.context if info.context is not None else {}
-    context |= {"names": [*written] if isinstance(written, dict) else [], "cited": set()}
-    read: dict[str, Source] = handler(written)
-    raise_mistakes(
-        ((name, "state_of"), f"there is no source {each.state_of!r}.", hint)
-        for name, each in read.items()
-        if each.state_of and each.state_of not in read
-        for hint in [did_you_mean(each.state_of, read)]
-    )
-    context["sources"] = {
-        name: each.model_copy(update={"name": name}) for name, each in read.items()
-    }
-    return dict(context["sources"])
-
-
 def _newest_states(rows: tuple[Pairing, ...]) -> tuple[Pairing, ...]:
     """``rows`` without those of which a later state of the same document says something else."""
     newest: dict[tuple[str, ...], str] = {}
@@ -438,6 +301,12 @@ def _subject(row: Pairing) -> tuple[str, ...]:
     return row.sources[0].document, row.torch, row.torch_npu, str(row.cann), row.app
 
 
+@cache
+def _matching(name: str, patterns: Sequence[str]) -> str:
+    """The first of ``patterns`` that ``name`` matches; "" for none."""
+    return next((pattern for pattern in patterns if fnmatchcase(name, pattern)), "")
+
+
 class CannPython(Row):
     """What CANN's own Python parts require."""
 
@@ -448,7 +317,7 @@ class Compat(Model):
     """All of compat.yaml."""
 
     schema_: Annotated[str, SchemaVersion(1)] = Field(alias="schema")
-    sources: Annotated[Mapping[str, Source], WrapValidator(_named)]
+    sources: Annotated[Mapping[str, Source], WrapValidator(named)]
     suites: Rows[Suite]
     pairings: Annotated[Rows[Pairing], AfterValidator(_newest_states)] = Field(alias="torch_npu")
     compatible: Rows[Compatible] = ()
@@ -461,6 +330,7 @@ class Compat(Model):
     deepspeed: Rows[DeepSpeed]
     apex: Rows[Apex]
     packages: Rows[Package]
+    wheels: Rows[Wheels] = ()
     applications: Rows[ApplicationRow] = ()
     mindspore: Rows[MindSpore]
     known_bad: Rows[KnownBad]
@@ -468,6 +338,42 @@ class Compat(Model):
     lifetimes: Rows[Lifetime]
     rejected: Rows[Rejected]
     cann_python: CannPython
+
+    @cached_property
+    def by_package(self) -> Mapping[str, Sequence[Package]]:
+        """Package, or a pattern of packages, to the rows about it."""
+        rows: dict[str, list[Package]] = {}
+        for row in self.packages:
+            rows.setdefault(normal_name(row.package), []).append(row)
+        return rows
+
+    def packages_named(self, names: Iterable[str]) -> Mapping[str, Sequence[Package]]:
+        """Those of ``names`` that rows are about; those of a pattern only if no row names it."""
+        patterns = self._patterns
+        matching = {name: _matching(name, patterns) for name in names}
+        return {
+            name: self.by_package.get(name) or self.by_package[pattern]
+            for name, pattern in matching.items()
+            if pattern or name in self.by_package
+        }
+
+    @cached_property
+    def _patterns(self) -> tuple[str, ...]:
+        return tuple(name for name in self.by_package if "*" in name)  # as nvidia-*
+
+    @cached_property
+    def by_wheel(self) -> Mapping[tuple[str, str], Sequence[Wheels]]:
+        """Package and version to the rows about its wheels."""
+        rows: dict[tuple[str, str], list[Wheels]] = {}
+        for row in self.wheels:
+            for version in row.versions:
+                rows.setdefault((row.package, version), []).append(row)
+        return rows
+
+    @cached_property
+    def packages_with_wheels(self) -> frozenset[str]:
+        """The packages whose wheels' tags are recorded."""
+        return frozenset(row.package for row in self.wheels)
 
     @model_validator(mode="after")
     def _cites_all(self, info: ValidationInfo) -> Self:

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import TypeVar
 
 from packaging.version import Version
@@ -13,8 +14,10 @@ from packaging.version import Version
 from cannery.common.bases import PythonSource
 from cannery.common.cann_version import CannVersion
 from cannery.common.model import CannRelease, Target
-from cannery.compat.facts import LIFETIMES, Compat, Lifetime, Row
+from cannery.compat.facts import LIFETIMES, Compat, Lifetime
 from cannery.compat.files import judged_as
+from cannery.compat.requested import Place, Requested, requested
+from cannery.compat.sources import Row
 
 
 class Verdict(StrEnum):
@@ -32,10 +35,6 @@ class Verdict(StrEnum):
     FORBIDDEN = "forbidden"
 
 
-Place = tuple[str | int, ...]
-"""Keys, and numbers of list items, from the top of matrix.yaml down to a value."""
-
-
 @dataclass(frozen=True)
 class Finding:
     """One statement about one component of a target.
@@ -44,6 +43,7 @@ class Finding:
         text: a sentence. Targets with the same mistake for the same reason have the same sentence.
         key: the target's key in matrix.yaml that it is about.
         place: the cause in matrix.yaml, if it is a definition that targets share.
+        beside: another place in matrix.yaml that it is about.
         rows: the rows for it, best source first.
         against: the rows that say something else.
         pairs: whether another torch, torch_npu, CANN or Python would be the remedy.
@@ -55,6 +55,7 @@ class Finding:
     key: str
     _: KW_ONLY
     place: Place = ()
+    beside: Place = ()
     rows: tuple[Row, ...] = ()
     against: tuple[Row, ...] = ()
     fix: str = ""
@@ -73,6 +74,13 @@ class Subject:
     cann: CannVersion
     judged_as: CannVersion
     """The CANN release that the toolkit is looked up as."""
+    locked: Mapping[str, str] | None = None
+    """Package to its version in the image, where a lock is judged."""
+
+    @cached_property
+    def asked(self) -> Mapping[str, Sequence[Requested]]:
+        """Package to the requirements on it."""
+        return requested(self.target)
 
     @property
     def cann_name(self) -> str:

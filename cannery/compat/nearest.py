@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,7 +11,8 @@ from packaging.version import InvalidVersion, Version
 
 from cannery.common.cann_version import CannVersion
 from cannery.common.model import Target
-from cannery.compat.facts import Compat, Pairing
+from cannery.compat.facts import Compat, Compatible, Pairing
+from cannery.compat.wheel_rules import TORCH_NPU, recorded
 
 _ORDER = ("torch_npu", "cann", "python", "torch")
 """The cheapest change first: a wheel, then CANN, then the versions that code depends on."""
@@ -45,18 +47,51 @@ class Suggestion:
         return f"change {steps} ({beside}{source.cite})"
 
 
-def combinations(compat: Compat, chip: str, *, previews: bool = False) -> list[Combination]:
+def combinations(
+    compat: Compat, chip: str, machine: str, *, previews: bool = False
+) -> list[Combination]:
     """Every combination that is known, with kernels for ``chip``; best and newest rows first.
 
     Betas, and versions that no index serves (dev builds and those with a +local part), are not
     suggested; nor are CANN's previews, unless ``previews`` is set.
     """
-    with_kernels = {row.cann for row in compat.releases if chip in row.chips}
+    with_kernels = releases_for(compat, chip)
     return [
         Combination(python=python, torch=row.torch, torch_npu=row.torch_npu, cann=row.cann, row=row)
         for row in sorted(compat.pairings, key=lambda row: (row.rank, row.line))
         if is_published(row) and row.cann in with_kernels and (previews or not row.cann.is_preview)
-        for python in row.pythons or row.wheels_pythons
+        for python in pythons_of(row, compat, machine)
+    ]
+
+
+def pythons_of(row: Pairing, compat: Compat, machine: str) -> tuple[str, ...]:
+    """The Pythons for which torch_npu has a wheel: by its tags, else by the source of ``row``."""
+    wheels = recorded(compat, TORCH_NPU, row.torch_npu, machine)
+    return wheels.pythons if wheels else row.pythons or row.wheels_pythons
+
+
+def releases_for(compat: Compat, chip: str) -> set[CannVersion]:
+    """The releases of CANN that kernels for ``chip`` were seen for."""
+    return {row.cann for row in compat.releases if chip in row.chips}
+
+
+def compatible_rows(
+    compat: Compat, cann: CannVersion, chip: str, pairings: Iterable[Pairing]
+) -> list[tuple[Compatible, Pairing]]:
+    """Those of ``pairings`` whose torch_npu may be used with ``cann``, each with the row for it.
+
+    Previews are not releases that a maker's table of compatible releases is about. A torch_npu of a
+    release of CANN without kernels for the chip was made when there was no such chip.
+    """
+    if cann.is_preview:
+        return []
+    with_kernels = releases_for(compat, chip)
+    return [
+        (row, pairing)
+        for row in compat.compatible
+        if cann in row.cann
+        for pairing in pairings
+        if pairing.is_makers and pairing.cann in row.cann and pairing.cann in with_kernels
     ]
 
 
@@ -80,7 +115,7 @@ def nearest(target: Target, compat: Compat, *, limit: int = 3) -> list[Suggestio
         "torch_npu": target.torch_npu,
         "cann": target.cann.nearest_public if target.cann.interim else target.cann.version,
     }
-    known = combinations(compat, target.chip)
+    known = combinations(compat, target.chip, target.machine)
     places = {}
     for key in _ORDER:
         texts = {combination.value(key) for combination in known} | {current[key]}

@@ -4,93 +4,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from cannery.common.model import (
     EXTRAS,
-    HCCL_TEST,
     MACHINE_OF,
     TRITON_ASCEND,
-    Target,
-    requirement_of,
 )
 from cannery.common.specifiers import (
-    applies,
     exceeds,
     normal_name,
     overlap,
-    parse_requirement,
     parse_requirements,
 )
 from cannery.compat.facts import Package, When
-from cannery.compat.finding import Finding, Place, Subject, Verdict, best_first
-
-
-@dataclass(frozen=True, kw_only=True)
-class Requested:
-    """A requirement, the target's key that it comes from, and where a shared one is written."""
-
-    requirement: Requirement
-    key: str
-    place: Place
-
-    def __str__(self) -> str:
-        return f"'{self.requirement}'"
-
-
-def requested_of(target: Target, name: str) -> list[Requested]:
-    """Every requirement on the package ``name``: the target's own, its application's, CANN's.
-
-    Overrides of the application replace them all, and those for other Pythons remove them. The
-    version of a component is a requirement, too, and so are the HCCL tests.
-    """
-    asked = [
-        Requested(requirement=requirement, key=component, place=())
-        for component, version in target.extras.items()
-        if (requirement := parse_requirement(requirement_of(component, version))).name == name
-    ]
-
-    def add(texts: Sequence[str], key: str, place: Place, shared: int) -> bool:
-        """Add the requirements on the package; True if there are any, for whatever Python."""
-        any_of_it = False
-        for number, requirement in enumerate(parse_requirements(texts)):
-            if normal_name(requirement.name) == name:
-                any_of_it = True
-                if applies(requirement, target):
-                    where = (*place, number) if number < shared else ()
-                    asked.append(Requested(requirement=requirement, key=key, place=where))
-        return any_of_it
-
-    application = target.application
-    if application:
-        extras = len(asked)
-        overrides = application.overrides
-        place: Place = ("applications", application.name, "overrides")
-        if add(overrides, "application", place, len(overrides)):
-            # No override concerns a wheel from a file.
-            is_file = name == "triton-ascend" and target.triton_ascend_wheel
-            return asked if is_file else asked[extras:]
-    if target.hccl_test and normal_name(HCCL_TEST) == name:
-        asked.append(Requested(requirement=Requirement(name), key=HCCL_TEST, place=()))
-    shared = len(application.requirements) if application else 0
-    place = ("applications", application.name, "requirements") if application else ()
-    add(target.requirements, "requirements", place, shared)
-    add(target.cann.requirements, "cann", ("cann", target.cann.version, "requirements"), 1 << 30)
-    return asked
+from cannery.compat.finding import Finding, Subject, Verdict, best_first
+from cannery.compat.requested import Requested
 
 
 def holds(when: When, subject: Subject) -> bool:
     """Whether every condition holds for the target."""
-    target, glibc = subject.target, subject.target.base.glibc
+    target = subject.target
     minor, machine = target.python.minor, target.machine
-    for wanted, version in ((when.torch, subject.torch), (when.torch_npu, subject.torch_npu)):
-        if wanted and not (version and wanted.contains(version, prereleases=True)):
-            return False
+    if not _is_beside(when, subject.torch, subject.torch_npu):
+        return False
     is_usual = not (target.torch_index or target.torch_wheel)
     is_possible = (
         (not when.cann or subject.judged_as in when.cann)
@@ -99,45 +41,50 @@ def holds(when: When, subject: Subject) -> bool:
         and target.chip in (when.chips or (target.chip,))
         and (target.without_compiler or not when.without_compiler)
         and (is_usual or not when.usual_index)
+        and not (target.with_nnal and when.without_nnal)
     )
-    # An image without glibc is below no bound.
-    if when.glibc_below and not (glibc and _numbers(glibc) < when.glibc_below):
+    if not is_possible or (when.without and _has(subject, when.without)):
         return False
-    if not is_possible or (when.without and _asks_for(target, when.without)):
-        return False
-    return when.requirement is None or _asks_for(target, when.requirement)
+    return when.requirement is None or _has(subject, when.requirement)
 
 
-def _numbers(glibc: str) -> tuple[int, ...]:
-    return tuple(map(int, glibc.split(".")))
+@lru_cache(maxsize=10_000)
+def _is_beside(when: When, torch: Version | None, torch_npu: Version | None) -> bool:
+    return all(
+        wanted is None or bool(version and wanted.contains(version, prereleases=True))
+        for wanted, version in ((when.torch, torch), (when.torch_npu, torch_npu))
+    )
 
 
-def _asks_for(target: Target, wanted: Requirement) -> bool:
-    name = normal_name(wanted.name)
+def _has(subject: Subject, wanted: Requirement) -> bool:
+    """Whether the target asks for ``wanted``; or, where its lock is judged, whether it has it."""
+    name, target = normal_name(wanted.name), subject.target
+    if subject.locked is not None:
+        version = subject.locked.get(name, "")
+        return bool(version) and wanted.specifier.contains(version, prereleases=True)
     if name == "deepspeed" and target.deepspeed:
         return wanted.specifier.contains(target.deepspeed, prereleases=True)
-    texts = [requirement_of(component, version) for component, version in target.extras.items()]
-    texts += [wheel.requirement for wheel in target.built_wheels.values()]
+    built = parse_requirements(wheel.requirement for wheel in target.built_wheels.values())
+    asked = [each.requirement for each in subject.asked.get(name, ())]
     return any(
         normal_name(requirement.name) == name
         and (not requirement.specifier or overlap(requirement.specifier, wanted.specifier))
-        for requirement in parse_requirements((*target.requirements, *texts))
-        if applies(requirement, target)
+        for requirement in (*built, *asked)
     )
 
 
 def judge_packages(subject: Subject) -> list[Finding]:
     """Every package that some row is about."""
     findings: list[Finding] = []
-    required = [normal_name(r.name) for r in parse_requirements(subject.target.requirements)]
-    by_name: dict[str, list[Package]] = {}
-    for row in subject.compat.packages:
-        names = [normal_name(row.package)]
-        if "*" in row.package:  # as nvidia-*
-            names = [name for name in dict.fromkeys(required) if fnmatchcase(name, row.package)]
-        for name in names:
-            by_name.setdefault(name, []).append(row)
-    for name, rows in by_name.items():
+    compat = subject.compat
+    by_name = compat.packages_named({**compat.by_package, **subject.asked})
+    # Those without rows, too, if the target names what its application overrides.
+    contested = {
+        name: ()
+        for name, asked in subject.asked.items()
+        if asked and asked[0].is_own and asked[-1].key == "application"
+    }
+    for name, rows in {**contested, **by_name}.items():
         holding = [row for row in rows if holds(row, subject)]
         findings += _judge_package(subject, name, holding)
     return [*findings, *_judge_named_versions(subject), *_judge_mindspore(subject)]
@@ -149,7 +96,7 @@ def _judge_named_versions(subject: Subject) -> Iterator[Finding]:
     Those of packages that rows are about have been compared already.
     """
     target = subject.target
-    for asked in requested_of(target, EXTRAS[TRITON_ASCEND]):
+    for asked in subject.asked.get(EXTRAS[TRITON_ASCEND], ()):
         if asked.key == "requirements":
             text = (
                 f"{asked} would have no layer of its own, so that triton could replace its files."
@@ -163,7 +110,7 @@ def _judge_named_versions(subject: Subject) -> Iterator[Finding]:
         if EXTRAS[component] not in judged:
             versions[EXTRAS[component]] = version
     for name, version in versions.items():
-        for asked in requested_of(target, name) if version else ():
+        for asked in subject.asked.get(name, ()) if version else ():
             if asked.key in target.extras:
                 continue
             if not asked.requirement.specifier.contains(version, prereleases=True):
@@ -174,33 +121,24 @@ def _judge_named_versions(subject: Subject) -> Iterator[Finding]:
                 fix = "Remove it: the key torch says it already."
             else:
                 continue
-            yield _package(name, Verdict.FORBIDDEN, text, asked, fix=fix)
+            beside = ("targets", target.id, name.replace("-", "_")) if asked.place else ()
+            yield _package(name, Verdict.FORBIDDEN, text, asked, fix=fix, beside=beside)
 
 
-def _instead(subject: Subject, when: When) -> str:
-    """The remedy for a package that is refused on the condition ``when``."""
-    target = subject.target
+def instead(when: Package) -> str:
+    """The remedy for a package that the row ``when`` refuses."""
+    if when.instead:
+        return when.instead
     if when.machine:
         platforms = [f"linux/{a}" for a, machine in MACHINE_OF.items() if machine != when.machine]
         return f"Take platform {' or '.join(platforms)}, or another version."
     if when.without_compiler:
         return "Remove it, or take flavour devel."
-    if not when.glibc_below:
-        return "Remove it."
-    distribution = target.base.distribution.name
-    newer = [
-        (row.distribution != distribution, _numbers(row.glibc), f"{row.distribution} {row.suite}")
-        for row in subject.compat.suites
-        if _numbers(row.glibc) >= when.glibc_below
-    ]
-    needed = ".".join(map(str, when.glibc_below))
-    nearest = f", such as {min(newer)[2]}" if newer else ""
-    has = f"base {target.base.name} has {target.base.glibc}"
-    return f"Take a base with glibc {needed} or newer{nearest}; {has}."
+    return "Remove it."
 
 
-def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator[Finding]:
-    asked = requested_of(subject.target, name)
+def _judge_package(subject: Subject, name: str, rows: Sequence[Package]) -> Iterator[Finding]:
+    asked = subject.asked.get(name, ())
     if not asked:
         if row := next((row for row in rows if row.required), None):
             yield _missing(name, row)
@@ -209,7 +147,7 @@ def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator
     if refused := [row for row in rows if row.refused]:
         for why in dict.fromkeys(row.refused for row in refused):
             same = [row for row in refused if row.refused == why]
-            fix = same[0].instead or _instead(subject, same[0])
+            fix = instead(same[0])
             text = f"{listed} is refused: {why}."
             yield _package(name, Verdict.FORBIDDEN, text, first, rows=best_first(same), fix=fix)
         return
@@ -219,7 +157,10 @@ def _judge_package(subject: Subject, name: str, rows: list[Package]) -> Iterator
         return
     if not overlap(wanted, SpecifierSet()):
         text = f"{listed} exclude each other: no version of {name} satisfies both."
-        yield _package(name, Verdict.FORBIDDEN, text, first, fix="Remove one of them.")
+        first = next((each for each in asked if each.is_own), first)
+        beside = next((each.place for each in asked if each.place and not first.place), ())
+        fix = "Change or remove one of them."
+        yield _package(name, Verdict.FORBIDDEN, text, first, fix=fix, beside=beside)
         return
     yield from _judge_pins(name, asked, wanted, rows)
 
@@ -234,10 +175,10 @@ def _out_of_bounds(
                 continue
             text = ""
             if not overlap(each.requirement.specifier, row.bound):
-                text = f"{each} contradicts {name}{row.bound}{_because(row)}."
+                text = f"{each} contradicts {name}{row.bound}{because(row)}."
             elif each is asked[0] and exceeds(wanted, row.bound):
                 verb = "does" if len(asked) == 1 else "do"
-                text = f"{_listed(asked)} {verb} not keep {name}{row.bound}{_because(row)}."
+                text = f"{_listed(asked)} {verb} not keep {name}{row.bound}{because(row)}."
             if text:
                 fix = f"Write {name}{row.bound}."
                 yield _package(name, Verdict.FORBIDDEN, text, each, rows=(row,), fix=fix)
@@ -277,7 +218,7 @@ def _judge_pins(
 def _missing(name: str, row: Package) -> Finding:
     """The package of ``row``, which the target must require."""
     bound = f"{name}{row.bound or row.pin}"
-    text = f"no requirement keeps {name} at {bound}{_because(row)}."
+    text = f"no requirement keeps {name} at {bound}{because(row)}."
     fix = f"Add {bound} to the requirements."
     for component, package in EXTRAS.items():
         if package == name and row.pin:
@@ -286,7 +227,7 @@ def _missing(name: str, row: Package) -> Finding:
     return Finding(name, verdict, text, "requirements", rows=(row,), fix=fix)
 
 
-def _because(row: Package) -> str:
+def because(row: Package) -> str:
     """Who needs the bound, in the row's words: the same for all targets that it holds for."""
     reasons = []
     if row.torch is not None:
@@ -303,7 +244,7 @@ def _package(name: str, verdict: Verdict, text: str, asked: Requested, **more: A
 
 
 def _judge_mindspore(subject: Subject) -> Iterator[Finding]:
-    for asked in requested_of(subject.target, "mindspore")[:1]:
+    for asked in subject.asked.get("mindspore", ())[:1]:
         wanted, minor = asked.requirement.specifier, subject.target.python.minor
         here = [row for row in subject.compat.mindspore if subject.is_cann(row.cann)]
         versions = [row for row in here if wanted.contains(row.version, prereleases=True)]

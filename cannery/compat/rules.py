@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
@@ -16,10 +17,12 @@ from cannery.common.specifiers import normal_name
 from cannery.compat.base_rules import judge_base, judge_wheels
 from cannery.compat.cann_rules import judge_cann, nnal_abis
 from cannery.compat.extension_rules import judge_apex, judge_beside, judge_deepspeed
-from cannery.compat.facts import ApplicationRow, Compat, Kind, Pairing
+from cannery.compat.facts import ApplicationRow, Compat, Pairing
 from cannery.compat.finding import Finding, Subject, Verdict, best_first, judge_lifetimes
-from cannery.compat.nearest import nearest
+from cannery.compat.nearest import compatible_rows, nearest
 from cannery.compat.package_rules import holds, judge_packages
+from cannery.compat.sources import Kind, Row
+from cannery.compat.wheel_rules import TORCH_NPU, judge_index_wheels, recorded
 
 _PARTS = 3
 """How many numbers a full version has, as 2.3.1."""
@@ -27,15 +30,17 @@ _PARTS = 3
 
 def judge(target: Target, compat: Compat) -> list[Finding]:
     """The findings about ``target``, component by component."""
-    subject, findings = _subject(target, compat)
-    if subject is None:
+    findings = _unreadable_versions(target)
+    if any(finding.component == "toolkit" for finding in findings):
         return findings
+    subject = subject_of(target, compat)
     findings += judge_base(subject)
     findings += _judge_python(subject)
     findings += _judge_torch_npu(subject)
     findings += judge_cann(subject)
     findings += judge_lifetimes(subject)
     findings += judge_wheels(subject)
+    findings += judge_index_wheels(subject)
     findings += judge_apex(subject)
     findings += judge_deepspeed(subject)
     findings += judge_beside(subject)
@@ -70,27 +75,11 @@ def judge(target: Target, compat: Compat) -> list[Finding]:
 
 def cxx_abi(target: Target, compat: Compat) -> int | None:
     """The C++ ABI of the target's framework, 0 or 1; None if no row has it."""
-    subject, _ = _subject(target, compat)
-    abis, _ = nnal_abis(subject) if subject else ((), ())
+    try:
+        abis, _ = nnal_abis(subject_of(target, compat))
+    except ValueError:
+        return None
     return abis[0].abi if abis else None
-
-
-def _subject(target: Target, compat: Compat) -> tuple[Subject | None, list[Finding]]:
-    """``target`` with its parsed versions, and what is wrong with them; None if CANN's are."""
-    versions, findings = _versions(target)
-    releases = {release.version: release for release in (target.cann, target.kernels, target.nnal)}
-    unreadable = [bad for release in releases.values() if (bad := _unreadable(release))]
-    if unreadable:
-        return None, findings + unreadable
-    cann = target.cann
-    subject = Subject(
-        target=target,
-        compat=compat,
-        cann=CannVersion.parse(cann.version),
-        judged_as=CannVersion.parse(cann.nearest_public if cann.interim else cann.version),
-        **versions,
-    )
-    return subject, findings
 
 
 def _unreadable(release: CannRelease) -> Finding | None:
@@ -106,20 +95,33 @@ def _unreadable(release: CannRelease) -> Finding | None:
     return None
 
 
-def _versions(target: Target) -> tuple[dict[str, Version | None], list[Finding]]:
-    versions: dict[str, Version | None] = {}
+def subject_of(target: Target, compat: Compat) -> Subject:
+    """``target`` with its versions; ValueError for an invalid version of CANN."""
+    cann = target.cann
+    return Subject(
+        target=target,
+        compat=compat,
+        cann=CannVersion.parse(cann.version),
+        judged_as=CannVersion.parse(cann.nearest_public if cann.interim else cann.version),
+        torch=_version(target.torch),
+        torch_npu=_version(target.torch_npu),
+        deepspeed=_version(target.deepspeed),
+    )
+
+
+def _unreadable_versions(target: Target) -> list[Finding]:
     findings = []
     for key in ("torch", "torch_npu", "deepspeed"):
         text: str = getattr(target, key)
-        versions[key] = _version(text)
-        if text and versions[key] is None:
+        if text and _version(text) is None:
             what, fix = f"{text!r} is not a full version.", _as_it_is_written(text)
             findings.append(Finding(key, Verdict.FORBIDDEN, what, key, fix=fix))
-    if (torch := versions["torch"]) and torch.local:
+    if (torch := _version(target.torch)) and torch.local:
         what = f"torch {torch} is the name of a build in one index."
         fix = f"Write {torch.public}, and that index with torch_index."
         findings.append(Finding("torch", Verdict.FORBIDDEN, what, "torch", fix=fix))
-    return versions, findings
+    releases = {release.version: release for release in (target.cann, target.kernels, target.nnal)}
+    return findings + [bad for release in releases.values() if (bad := _unreadable(release))]
 
 
 def _as_it_is_written(text: str) -> str:
@@ -135,6 +137,7 @@ def _as_it_is_written(text: str) -> str:
     return f"Write {version}, as the wheel's own metadata does."
 
 
+@cache
 def _version(text: str) -> Version | None:
     try:
         version = Version(text)
@@ -205,18 +208,13 @@ def _judge_torch_npu(subject: Subject) -> list[Finding]:
 
 
 def _paired_elsewhere(subject: Subject, pair: str, pairings: list[Pairing]) -> Finding:
-    """``pairings`` have the pair with other CANN releases, which may be compatible with this one.
-
-    Previews are not releases that a maker's table of compatible releases is about.
-    """
-    for row in subject.compat.compatible if not subject.judged_as.is_preview else ():
-        paired = best_first(
-            pairing for pairing in pairings if pairing.is_makers and pairing.cann in row.cann
-        )
-        if subject.judged_as in row.cann and paired:
-            releases = ", ".join(dict.fromkeys(str(pairing.cann) for pairing in paired))
-            text = f"{pair} are compatible with {subject.cann_name}; they are paired with CANN"
-            return _torch_npu(Verdict.ALLOWED, f"{text} {releases}.", rows=(row, *paired))
+    """``pairings`` have the pair with other CANN releases, which may be compatible."""
+    if rows := compatible_rows(subject.compat, subject.judged_as, subject.target.chip, pairings):
+        paired = best_first(pairing for _, pairing in rows)
+        releases = ", ".join(dict.fromkeys(str(pairing.cann) for pairing in paired))
+        text = f"{pair} are compatible with {subject.cann_name}; they are paired with CANN"
+        named = (*dict.fromkeys(row for row, _ in rows), *paired)
+        return _torch_npu(Verdict.ALLOWED, f"{text} {releases}.", rows=named)
     text = f"{pair} are not known to work on {subject.cann_name}"
     if releases := ", ".join(dict.fromkeys(str(row.cann) for row in pairings)):
         text += f", only on CANN {releases}"
@@ -239,9 +237,14 @@ def _judge_python(subject: Subject) -> list[Finding]:
         what = f"torch {target.torch}"
         rows = [row for row in pairings if row.torch == target.torch and [*row.statements()]]
     minor = target.python.minor
-    allows: dict[Pairing, None] = {}
-    denies: dict[Pairing, None] = {}
+    allows: dict[Row, None] = {}
+    denies: dict[Row, None] = {}
     known = set()
+    wheels = recorded(subject.compat, TORCH_NPU, target.torch_npu, target.machine)
+    if wheels and not target.torch_npu_wheel:
+        if minor not in wheels.pythons:
+            return []  # judge_index_wheels says so
+        known, allows = {*wheels.pythons}, {wheels: None}
     for row in rows:
         for source, pythons in row.statements():
             known |= {*pythons}

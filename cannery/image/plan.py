@@ -110,7 +110,7 @@ class ImagePlan:
             "components": target.components,
             "cxx_abi": target.cxx_abi,
             "toolkit_home": self.environment.toolkit_home,
-            "overridden": [normal_name(requirement.name) for requirement in overridden],
+            "overridden": [*(normal_name(r.name) for r in overridden), *self.lock.left_out],
             **asdict(self.python),
         }
 

@@ -30,6 +30,9 @@ from cannery.matrix.project import Project
 INPUTS = "# Inputs: "
 """The beginning of the line with the hash of a lock's inputs; see ``Requirements.digest``."""
 
+LEFT_OUT = "# Left out: "
+"""The beginning of the line with packages whose modules another package of the lock has."""
+
 _FILE = "    # file: "
 """The beginning of the line with the name of a package's file."""
 
@@ -42,6 +45,9 @@ PYTHON = "python"
 _PACKAGE = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)(?: ;[^\\]*)?(?: \\)?$")
 _BLOCK = re.compile(r"\n(?=[A-Za-z0-9._-])")
 """Where the lines of a package begin. It names the line's end, which is quick to search for."""
+
+_HEAD = 1000
+"""How many characters the lines before the first package have at most."""
 
 _HASH = "    --hash=sha256:"
 _DIGITS = 64
@@ -103,13 +109,15 @@ class LockedWheel:
 class Lock:
     """A parsed lock. ``text`` is the file, ``inputs`` the hash of its inputs.
 
-    ``build`` is the lock of what builds the wheels that the target has only as sdists, if any, and
-    ``debs`` the record of what apt resolved, if there is one.
+    ``left_out`` are packages that others require and whose modules another package has. ``build``
+    is the lock of what builds the wheels that the target has only as sdists, if any, and ``debs``
+    the record of what apt resolved, if there is one.
     """
 
     text: str
     wheels: tuple[LockedWheel, ...]
     inputs: str = ""
+    left_out: tuple[str, ...] = ()
     build: Lock | None = None
     debs: DebLock | None = None
 
@@ -128,6 +136,11 @@ class Lock:
         """Package to its version."""
         return {wheel.name: wheel.version for wheel in self.wheels}
 
+    def line_of(self, wheel: LockedWheel) -> int:
+        """The line of ``wheel`` in the file, counted from 1."""
+        before, pin, _ = self.text.partition(f"\n{wheel.name}=={wheel.version} ")
+        return before.count("\n") + 2 if pin else 1
+
     def version(self, name: str) -> str:
         """The version of the package ``name``; empty if the lock does not have it."""
         return self.versions.get(name, "")
@@ -142,6 +155,7 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
         MatrixError: with every invalid line.
     """
     wheels, inputs, problems = [], "", []
+    head = text[:_HEAD].split("\n")
     number = 1
     for block in _BLOCK.split(text):
         wheel, block_inputs, invalid = _parsed(block)
@@ -155,7 +169,9 @@ def parse_lock(text: str, name: str = "requirements.lock") -> Lock:
         number += block.count("\n") + 1
     if problems:
         raise MatrixError(problems)
-    return Lock(text=text, wheels=tuple(wheels), inputs=inputs)
+    left_out = next((line for line in head if line.startswith(LEFT_OUT)), "")
+    names = tuple(left_out.removeprefix(LEFT_OUT).split())
+    return Lock(text=text, wheels=tuple(wheels), inputs=inputs, left_out=names)
 
 
 @cache
@@ -311,9 +327,7 @@ def contradictions(target: Target, lock: Lock) -> list[Problem]:
             continue
         for want in map(parse_requirement, wheel.wants):
             if present := _misfit(target, want, asked):
-                pin = f"{wheel.name}=={wheel.version} "
-                before = lock.text.partition(f"\n{pin}")[0]
-                line = before.count("\n") + 2 if before != lock.text else 1
+                line = lock.line_of(wheel)
                 problems.append(
                     Problem(
                         what=f"the metadata of {wheel.name} {wheel.version} wants {want}, and the "

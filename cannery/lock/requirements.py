@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from cannery.common.model import TOOLS, TORCH_COMPANIONS, TRITON_ASCEND, Target, requirement_of
+from cannery.common.specifiers import applies, normal_name, parse_requirement
 from cannery.common.wheels import WheelPlatform
 
 PIP = "pip>=23"
@@ -48,10 +49,36 @@ class Requirements:
         }
         return {name: requirements for name, requirements in groups.items() if requirements}
 
-    @property
+    @cached_property
     def overrides(self) -> tuple[str, ...]:
-        """Requirements that replace those of other packages."""
-        return self.target.application.overrides if self.target.application else ()
+        """Requirements that replace those of other packages.
+
+        An application's cannot remove what the target itself names: that is an override, too.
+        """
+        application, own = self.target.application, self._own
+        if application is None:
+            return ()
+        kept, named = [], dict[str, None]()
+        for text in application.overrides:
+            requirement = parse_requirement(text)
+            name = normal_name(requirement.name)
+            if name not in own or applies(requirement, self.target):
+                kept.append(text)
+            named |= dict.fromkeys(own.get(name, ()))
+        return tuple(dict.fromkeys((*kept, *named)))
+
+    @cached_property
+    def _own(self) -> Mapping[str, Sequence[str]]:
+        """Package to the requirements on it that are neither CANN's nor the application's."""
+        application = self.target.application
+        shared = len(application.requirements) if application else 0
+        own: dict[str, list[str]] = {}
+        for group, texts in self.groups.items():
+            for text in texts[shared:] if group == "application" else texts:
+                requirement = parse_requirement(text)
+                if group != "cann" and applies(requirement, self.target):
+                    own.setdefault(normal_name(requirement.name), []).append(text)
+        return own
 
     @cached_property
     def sdists(self) -> tuple[str, ...]:

@@ -23,7 +23,9 @@ from cannery.common.outside import parse_toml
 from cannery.common.package_index import PackageIndex
 from cannery.common.specifiers import normal_name
 from cannery.common.wheels import MACHINES, WheelPlatform
-from cannery.lock.lock_file import INPUTS, Lock, LockedFile, parse_lock, with_files
+from cannery.compat.locked_rules import replaceable
+from cannery.lock.lock_file import INPUTS, LEFT_OUT, Lock, LockedFile, parse_lock, with_files
+from cannery.lock.lock_rules import lock_problems
 from cannery.lock.requirements import Requirements
 from cannery.lock.uv import Job, UnsolvedError, compiled, stated_metadata
 from cannery.lock.wheel_requirements import Metadata
@@ -31,6 +33,8 @@ from cannery.matrix.files import FACTS
 from cannery.matrix.project import Project
 
 HEADER = "# Locked by 'python build.py lock'. Do not edit: change matrix.yaml and lock again.\n"
+
+_HEADS = (HEADER.strip(), INPUTS, LEFT_OUT)
 
 _BUILD_CONSTRAINT = "setuptools<81"
 """Old sdists import pkg_resources, which setuptools 82 has removed."""
@@ -117,14 +121,21 @@ def locks_of(
 ) -> dict[Path, str]:
     """The texts of the locks of ``target``; ``before`` is the text of requirements.lock.
 
-    Locked versions stay, except those in ``upgrade``.
+    Locked versions stay, except those in ``upgrade``. Packages whose modules another package of the
+    target has are left out.
 
     Raises:
         MatrixError: the requirements cannot be satisfied; the message has uv's explanation. Or the
-            lock that is there has an invalid line, or the index has other files than it names.
+            lock that is there has an invalid line, or the index has other files than it names. Or
+            compat.yaml refuses a package that is required, or does not know it.
         EngineError: uv failed for another reason, such as an index that cannot be reached.
     """
+    compat = project.compat()
     text = lock_target(project, target, upgrade, metadata.source)
+    if without := replaceable(target, compat, parse_lock(text).versions):
+        text = lock_target(project, target, upgrade, metadata.source, without)
+    if problems := lock_problems(target, parse_lock(text), compat, target.span):
+        raise MatrixError(problems)
     texts = {project.lock(target): metadata.added(target, text, before)}
     if target.built_wheels:
         path = project.build_requirements_lock(target)
@@ -133,11 +144,15 @@ def locks_of(
 
 
 def lock_target(
-    project: Project, target: Target, upgrade: Iterable[str], source: PackageIndex
+    project: Project,
+    target: Target,
+    upgrade: Iterable[str],
+    source: PackageIndex,
+    without: Sequence[str] = (),
 ) -> str:
-    """The text of the lock of ``target``."""
+    """The text of the lock of ``target``, ``without`` some packages that others require."""
     requirements = Requirements(target)
-    override = requirements.overrides
+    override = (*requirements.overrides, *(f"{name}; python_version < '3'" for name in without))
     stated = {wheel.package: wheel.version for wheel in target.built_wheels.values()}
     files = {"overrides.txt": "\n".join(override)} if override else {}
     options = ("--override", "overrides.txt") if override else ()
@@ -161,7 +176,8 @@ def lock_target(
         sdists=requirements.sdists,
     )
     text = _locked(project, lock, source, target)
-    return f"{HEADER}{INPUTS}{requirements.digest}\n{text}"
+    left_out = f"{LEFT_OUT}{' '.join(without)}\n" if without else ""
+    return f"{HEADER}{INPUTS}{requirements.digest}\n{left_out}{text}"
 
 
 def lock_build_requirements(
@@ -231,7 +247,7 @@ def _locked(project: Project, lock: _Lock, source: PackageIndex, target: Target 
         raise _unsolved(project, target, error, source) from error
     # Without the lines that uv keeps of the file that was there before, or adds at the end.
     lines = output.partition(_EXCLUDED)[0].splitlines(keepends=True)
-    text = "".join(line for line in lines if not line.startswith((HEADER.strip(), INPUTS)))
+    text = "".join(line for line in lines if not line.startswith(_HEADS))
     resolved = parse_lock(text)
     pins = [f"{wheel.name}=={wheel.version}" for wheel in resolved.wheels]
     files: dict[str, list[LockedFile]] = {wheel.name: [] for wheel in resolved.wheels}

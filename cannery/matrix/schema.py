@@ -384,6 +384,8 @@ def _refused(
             causes.setdefault((where, finding.text), (refusal, []))[1].append(target.id)
     for (where, _), (refusal, names) in causes.items():
         what = refusal.problem.what
+        if refusal.finding.beside:
+            what += f" The other one is in {top.place(*refusal.finding.beside)}."
         if refusal.finding.place or len(names) > 1:
             what += f" It concerns {some_of(names, _NAMED)}."
         yield replace(refusal.problem, what=what, where=where)

@@ -16,7 +16,12 @@ from cannery.common.model import USUAL_CHIP, Target
 from cannery.compat.extension_rules import apex_fits, deepspeed_fits
 from cannery.compat.facts import Compat
 from cannery.compat.files import Archive, file_row, name_in
-from cannery.compat.nearest import Combination, combinations
+from cannery.compat.nearest import (
+    Combination,
+    combinations,
+    compatible_rows,
+    releases_for,
+)
 from cannery.matrix.files import Data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.schema import parse_files
@@ -130,7 +135,7 @@ def _fitting(
     deepspeed = options.deepspeed.removeprefix("none")
     known = [
         known
-        for known in combinations(compat, options.chip, previews=True)
+        for known in combinations(compat, options.chip, options.machine, previews=True)
         if options.minor in ("", known.python)
         and _matches(options.torch, known.torch)
         and layout_of(known.cann, compat)
@@ -139,13 +144,11 @@ def _fitting(
     ]
     if not compatible:
         return [pair for pair in known if is_asked(pair.cann)]
-    releases = {row.cann for row in compat.releases if options.chip in row.chips}
     return [
         replace(pair, cann=cann)
-        for cann in filter(is_asked, releases)
+        for cann in filter(is_asked, releases_for(compat, options.chip))
         for pair in known
-        if pair.row.is_makers and not pair.cann.is_preview
-        if any(cann in row.cann and pair.cann in row.cann for row in compat.compatible)
+        if compatible_rows(compat, cann, options.chip, [pair.row])
     ]
 
 

@@ -15,7 +15,7 @@ from cannery.common.errors import Span
 from cannery.common.model import PAIRED, TORCH_COMPANIONS, Target
 from cannery.common.models import validate
 from cannery.compat import Compat
-from cannery.compat.facts import Row
+from cannery.compat.sources import Row
 from cannery.matrix.definitions import Definitions
 from cannery.matrix.families import expand
 from cannery.matrix.files import load_with_data, read_data

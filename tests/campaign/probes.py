@@ -20,6 +20,7 @@ from cannery.common.cann_version import CannRange, CannVersion
 from cannery.common.model import MACHINE_OF, Application, CannPackages, CannRelease, Layout, Target
 from cannery.common.wheels import VendorWheel
 from cannery.compat import facts
+from cannery.compat.sources import Row
 from cannery.matrix.definitions import Definitions
 from cannery.matrix.distributions import load_distributions
 
@@ -43,7 +44,7 @@ _MOST = 60
 """About how many probes one row may have."""
 
 
-def of_row(row: facts.Row, stock: Target) -> list[Target]:
+def of_row(row: Row, stock: Target) -> list[Target]:
     """Targets that ask what ``row`` says."""
     if isinstance(row, facts.Lifetime):
         return [_filled(stock, {_LIFETIMES.get(row.component, row.component): row.version})]
@@ -72,7 +73,7 @@ _LIFETIMES = {"cann": "cann", "torch_npu": "torch", "python": "pythons"}
 """Component of a lifetime to what is asked about; the others are distributions."""
 
 
-def _asked(name: str, value: Any, row: facts.Row) -> Iterator[_Part]:
+def _asked(name: str, value: Any, row: Row) -> Iterator[_Part]:
     """The values of the targets that ask about the field ``name``, one list for each choice."""
     if isinstance(row, facts.Package) and name == "package":
         yield from ([("package", text)] for text in _requirements(row))

@@ -12,7 +12,8 @@ from packaging.version import Version
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import Span
 from cannery.common.model import Target
-from cannery.compat.facts import Compat, Kind, Pairing
+from cannery.compat.facts import Compat, Pairing
+from cannery.compat.sources import Kind
 from cannery.lock.index_versions import Question, Runtime, questions
 from cannery.matrix.text import Use
 from cannery.update.updates import UpdateNotice, compare
