@@ -51,7 +51,7 @@ def judge(target: Target, compat: Compat) -> list[Finding]:
             row.python_below and Version(target.python.version) >= Version(row.python_below)
         ):
             key = "torch" if row.usual_index or row.requirement else "torch_npu"
-            key = "python" if row.python_below else key
+            key = "cann" if row.without_nnal else "python" if row.python_below else key
             text, pairs = f"This combination fails: {row.why}.", key == "torch_npu"
             findings.append(
                 Finding("target", Verdict.FORBIDDEN, text, key, rows=(row,), pairs=pairs)

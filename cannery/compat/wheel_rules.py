@@ -48,25 +48,26 @@ def _judge(
     name, component, key = f"{package} {version}", package, asked.key if asked else "torch_npu"
     if asked is None:
         name, component = f"torch_npu {version}", "torch_npu"
-    minor, glibc, verdict = target.python.minor, _numbers(target.base.glibc), Verdict.FORBIDDEN
+    minor, glibc = target.python.minor, _numbers(target.base.glibc)
+    pairs = asked is None
+    more: dict[str, Any] = {"rows": (row,), "place": asked.place if asked else ()}
     if not row.pythons:
-        verdict = Verdict.UNKNOWN
         text, fix = f"package indexes have no wheel of {name}.", "Take another version."
         if key in (*EXTRAS, "torch_npu"):
             fix = f"Take another version, or declare its wheel under {key}_wheels."
-    elif minor not in row.pythons:
+        yield Finding(component, Verdict.UNKNOWN, text, key, fix=fix, pairs=pairs, **more)
+        return
+    if minor not in row.pythons:
         pythons = ", ".join(row.pythons)
         text = f"{name} has no wheel for Python {minor} in package indexes, only for {pythons}."
         fix = "Take one of these Pythons, or another version."
-        component, key = (component, key) if asked else ("python", "python")
+        about = (component, key) if asked else ("python", "python")
+        yield Finding(about[0], Verdict.FORBIDDEN, text, about[1], fix=fix, pairs=pairs, **more)
     # An image without glibc is below no bound.
-    elif glibc and glibc < row.glibc:
+    if glibc and glibc < row.glibc:
         text = f"the wheels of {name} in package indexes are for glibc {_text(row.glibc)} or newer."
         fix = _newer_base(subject, row)
-    else:
-        return
-    more: dict[str, Any] = {"rows": (row,), "fix": fix, "place": asked.place if asked else ()}
-    yield Finding(component, verdict, text, key, pairs=asked is None, **more)
+        yield Finding(component, Verdict.FORBIDDEN, text, key, fix=fix, **more)
 
 
 def _newer_base(subject: Subject, row: Wheels) -> str:

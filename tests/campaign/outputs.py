@@ -12,9 +12,9 @@ from cannery.common.errors import CanneryError, Problem
 from cannery.common.model import Target
 from cannery.compat import Compat, judge
 from cannery.compat.check_report import explained, outdated, summary
-from cannery.compat.sources import Row, Source
 from cannery.compat.files import load_archives
 from cannery.compat.finding import Finding
+from cannery.compat.sources import Row, Source
 from cannery.engine.preflight import judge_driver
 from cannery.image.render import Renderer
 from cannery.matrix.files import Data

@@ -90,9 +90,6 @@ def _asked(name: str, value: Any, row: Row) -> Iterator[_Part]:
         yield from ([(name, each)] for each in _around(Version(value)))
     elif name in ("machine", "without_compiler") and value:
         yield [(name, value)]
-    elif name == "glibc_below" and value:
-        major, minor = value
-        yield [("glibc", f"{major}.{minor - 1}")]
     elif isinstance(row, facts.CxxAbi) and name == "torch" and not value:
         yield from ([(name, each)] for each in ("2.3.1", "2.7.1"))
     elif name in _ASKED:

@@ -21,7 +21,7 @@ from cannery.common.cann_version import CannVersion
 from cannery.common.model import CHIPS, EXTRAS, Target
 from cannery.common.specifiers import overlap
 from cannery.compat import Finding, Verdict, facts, judge
-from cannery.compat.package_rules import requested_of
+from cannery.compat.requested import requested
 from tests.policy.conftest import TARGETS
 from tests.unit.compat_targets import APEX, COMPAT, cann, changed, python
 
@@ -128,7 +128,7 @@ def package(row: facts.Package, found: Finding, target: Target) -> bool:
         when.cann is None or any(each in when.cann for each in released(target)),
         not when.without_compiler or target.without_compiler,
     )
-    asked = [each.requirement.specifier for each in requested_of(target, found.component)]
+    asked = [each.requirement.specifier for each in requested(target).get(found.component, ())]
     if found.verdict is Verdict.FORBIDDEN:
         right = (
             row.refused in found.text if row.refused else f"{row.bound or row.pin}" in found.text
@@ -194,6 +194,11 @@ SAYS: dict[type, Callable[[Any, Finding, Target], bool]] = {
     facts.CxxAbi: lambda row, _, target: holds(row.torch, target.torch),
     facts.Apex: lambda row, _, target: (
         target.python.minor in row.pythons and holds(row.torch, target.torch)
+    ),
+    facts.Wheels: lambda row, found, target: (
+        row.machine in ("", target.machine)
+        and any(version in found.text or version == target.torch_npu for version in row.versions)
+        and (found.verdict is not Verdict.ALLOWED or target.python.minor in row.pythons)
     ),
     facts.MindSpore: lambda row, _, target: row.cann in released(target),
     facts.Ending: lambda row, found, target: (

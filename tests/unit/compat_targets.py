@@ -31,6 +31,14 @@ APEX = VendorWheel(
 PLUGIN = VendorWheel(
     version="0.6.0", file="deepspeed_npu-0.1-py3-none-any.whl", origin="its makers"
 )
+
+
+def file_of(package: str, version: str) -> VendorWheel:
+    """A wheel that is a file, so that it need not be in an index."""
+    tags = "{tag}-{abi}-linux_{machine}"
+    return VendorWheel(version=version, file=f"{package}-{version}-{tags}.whl", origin="its makers")
+
+
 NUMPY = ("numpy<2", "protobuf==3.20.3")
 
 

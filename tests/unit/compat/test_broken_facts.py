@@ -15,6 +15,7 @@ from tests.unit.compat_targets import (
     PLUGIN,
     cann,
     changed,
+    file_of,
     problems,
     python,
 )
@@ -56,7 +57,7 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
     "python that is too new": (
         changed(python=python("3.12.3"), apex=None),
         "python",
-        "no wheel for Python 3.12, only for 3.8, 3.9, 3.10, 3.11. Source: Ascend/pytorch",
+        "no wheel for Python 3.12 in package indexes, only for 3.8, 3.9, 3.10, 3.11. Source: names",
     ),
     "python that is too old": (
         changed(python=python("3.7.9"), deepspeed="", apex=None),
@@ -68,6 +69,7 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
             python=python("3.7.2"),
             torch="1.11.0",
             torch_npu="1.11.0.post14",
+            torch_npu_wheel=file_of("torch_npu", "1.11.0.post14"),
             cann=cann("8.0.RC2"),
             deepspeed="",
         ),
@@ -177,8 +179,8 @@ BROKEN: dict[str, tuple[Target, str, str]] = {
         changed(
             python=python("3.12.3"),
             torch="2.7.1",
-            torch_npu="2.7.1",
-            cann=cann("8.3.RC1"),
+            torch_npu="2.7.1.post4",
+            cann=cann("9.0.0"),
         ),
         "apex",
         "not known to build for Python 3.12 and torch 2.7.1",

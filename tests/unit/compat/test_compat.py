@@ -11,7 +11,7 @@ import pytest
 from cannery.common.model import Target
 from cannery.common.wheels import VendorWheel
 from cannery.compat import Verdict
-from tests.unit.compat_targets import cann, changed, findings, problems, python
+from tests.unit.compat_targets import cann, changed, file_of, findings, problems, python
 
 PLUGIN = VendorWheel(
     version="0.9.2", file="deepspeed_npu-0.1-py3-none-any.whl", origin="its makers"
@@ -151,13 +151,20 @@ def test_triton_is_refused_without_triton_ascend() -> None:
 
 
 def test_triton_is_refused_if_its_files_overwrite_triton_ascend() -> None:
-    extras = {"triton_ascend": "3.2.2"}
-    [said] = problems(changed(**today(extras=extras, requirements=("triton==3.5.0",))))
+    own = today(
+        extras={"triton_ascend": "3.2.2"}, triton_ascend_wheel=file_of("triton_ascend", "3.2.2")
+    )
+    [said] = problems(changed(**own, requirements=("triton==3.5.0",)))
     assert "its files overwrite those of triton-ascend" in said
 
 
 def test_triton_ascend_321_accepts_only_its_required_triton() -> None:
-    pair = {"torch_npu": "2.10.0", "cann": cann("9.0.0"), "extras": {"triton_ascend": "3.2.1"}}
+    pair = {
+        "torch_npu": "2.10.0",
+        "cann": cann("9.0.0"),
+        "extras": {"triton_ascend": "3.2.1"},
+        "triton_ascend_wheel": file_of("triton_ascend", "3.2.1"),
+    }
     assert problems(changed(**today(**pair, requirements=("triton==3.5.0",)))) == []
     [said] = problems(changed(**today(**pair, requirements=("triton==3.6.0",))))
     assert "triton==3.5.0" in said

@@ -14,6 +14,7 @@ from tests.unit.compat_targets import (
     COMPAT,
     cann,
     changed,
+    file_of,
     findings,
     problems,
     python,
@@ -102,7 +103,12 @@ def test_an_interim_cann_is_judged_as_its_public_release() -> None:
     ("target", "component", "one", "other"),
     [
         (
-            changed(torch="2.1.0", torch_npu="2.1.0.post11", cann=cann("8.2.RC1")),
+            changed(
+                torch="2.1.0",
+                torch_npu="2.1.0.post11",
+                torch_npu_wheel=file_of("torch_npu", "2.1.0.post11"),
+                cann=cann("8.2.RC1"),
+            ),
             "torch_npu",
             "deployer",
             "torch-npu",
@@ -203,7 +209,9 @@ def test_every_row_passes_with_each_of_its_pythons(row: Pairing) -> None:
     known = {chip for each in COMPAT.releases if each.cann == row.cann for chip in each.chips}
     chip = min(known, default="910b")
     release = cann(str(row.cann), chip=chip)
-    versions = {"torch": row.torch, "torch_npu": row.torch_npu, "cann": release, "chip": chip}
+    wheel = file_of("torch_npu", row.torch_npu)
+    versions = {"torch": row.torch, "torch_npu": row.torch_npu, "torch_npu_wheel": wheel}
+    versions |= {"cann": release, "chip": chip}
     for minor in row.pythons if row.torch_npu else ():
         interpreter = python(f"{minor}.9")
         target = changed(**versions, with_nnal=False, python=interpreter, apex=None, deepspeed="")
