@@ -75,7 +75,8 @@ def _judge(subject: Subject, name: str, version: str, rows: Sequence[Package]) -
 
 
 def _without(name: str, row: Package) -> str:
-    if row.provided_by:
-        has = f"Add {row.provided_by} to the target, which has the same modules"
-        return f"{has}; a lock then goes without {name}."
+    if other := row.provided_by:
+        key = next((key for key, package in EXTRAS.items() if package == other), "")
+        what = f"the key {key}" if key else f"the requirement {other}"
+        return f"Add {what} to the target: it has the same modules, and a lock goes without {name}."
     return instead(row) if row.instead else "Remove the requirement that brings it."

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -48,26 +48,31 @@ class Suggestion:
 
 
 def combinations(
-    compat: Compat, chip: str, machine: str, *, previews: bool = False
+    compat: Compat, chip: str, machine: str, files: Collection[str], *, previews: bool = False
 ) -> list[Combination]:
     """Every combination that is known, with kernels for ``chip``; best and newest rows first.
 
     Betas, and versions that no index serves (dev builds and those with a +local part), are not
-    suggested; nor are CANN's previews, unless ``previews`` is set.
+    suggested; nor are CANN's previews, unless ``previews`` is set, nor a torch_npu without a wheel
+    in package indexes, unless it is in ``files``, those that are declared as files.
     """
     with_kernels = releases_for(compat, chip)
     return [
         Combination(python=python, torch=row.torch, torch_npu=row.torch_npu, cann=row.cann, row=row)
         for row in sorted(compat.pairings, key=lambda row: (row.rank, row.line))
         if is_published(row) and row.cann in with_kernels and (previews or not row.cann.is_preview)
-        for python in pythons_of(row, compat, machine)
+        for python in _pythons_of(row, compat, machine, files)
     ]
 
 
-def pythons_of(row: Pairing, compat: Compat, machine: str) -> tuple[str, ...]:
+def _pythons_of(
+    row: Pairing, compat: Compat, machine: str, files: Collection[str]
+) -> tuple[str, ...]:
     """The Pythons for which torch_npu has a wheel: by its tags, else by the source of ``row``."""
     wheels = recorded(compat, TORCH_NPU, row.torch_npu, machine)
-    return wheels.pythons if wheels else row.pythons or row.wheels_pythons
+    if wheels and row.torch_npu not in files:
+        return wheels.pythons
+    return row.pythons or row.wheels_pythons
 
 
 def releases_for(compat: Compat, chip: str) -> set[CannVersion]:
@@ -115,7 +120,8 @@ def nearest(target: Target, compat: Compat, *, limit: int = 3) -> list[Suggestio
         "torch_npu": target.torch_npu,
         "cann": target.cann.nearest_public if target.cann.interim else target.cann.version,
     }
-    known = combinations(compat, target.chip, target.machine)
+    files = {row.torch_npu for row in compat.pairings if target.torch_npu_wheel}
+    known = combinations(compat, target.chip, target.machine, files)
     places = {}
     for key in _ORDER:
         texts = {combination.value(key) for combination in known} | {current[key]}

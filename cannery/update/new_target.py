@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -125,17 +125,23 @@ def _cann_matches(options: NewOptions, matrix: MatrixText) -> Callable[[CannVers
 
 
 def _fitting(
-    options: NewOptions, compat: Compat, matrix: MatrixText, *, compatible: bool = False
+    options: NewOptions,
+    compat: Compat,
+    matrix: MatrixText,
+    files: Collection[str] = (),
+    *,
+    compatible: bool = False,
 ) -> list[Combination]:
-    """The known combinations that have what ``options`` name.
+    """The known combinations that have what ``options`` name; ``files`` are torch_npu's, too.
 
     With ``compatible``, pairs of other releases that makers call compatible with the CANN.
     """
     is_asked, apex = _cann_matches(options, matrix), _apex(matrix)
     deepspeed = options.deepspeed.removeprefix("none")
+    files = {*files, *matrix.keys("torch_npu_wheels")}
     known = [
         known
-        for known in combinations(compat, options.chip, options.machine, previews=True)
+        for known in combinations(compat, options.chip, options.machine, files, previews=True)
         if options.minor in ("", known.python)
         and _matches(options.torch, known.torch)
         and layout_of(known.cann, compat)
@@ -178,6 +184,10 @@ def _nothing_fits(options: NewOptions, compat: Compat, matrix: MatrixText) -> Ma
         fixes.append(f"deepspeed {deepspeed} does not work: {refused[0]}.")
     elif deepspeed and not rows:
         fixes.append(f"No source names deepspeed {deepspeed}.")
+    files = {row.torch_npu for row in compat.pairings}
+    if options.torch and (others := _fitting(options, compat, matrix, files)):
+        what = f"Package indexes have no torch_npu {others[0].torch_npu}"
+        fixes.append(f"{what}: declare its wheel under torch_npu_wheels in matrix.yaml.")
     asked = {
         "python": options.minor,
         "torch": options.torch,

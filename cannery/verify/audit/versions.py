@@ -14,7 +14,7 @@ from cannery.common.errors import Span
 from cannery.common.model import EXTRAS, MACHINE_OF, CannPackages, CannRelease, Target
 from cannery.common.specifiers import normal_name
 from cannery.common.wheels import TorchIndex, VendorWheel
-from cannery.compat.facts import Compat
+from cannery.compat.facts import Compat, Wheels
 from cannery.compat.finding import Finding, Verdict
 from cannery.compat.nearest import nearest
 from cannery.compat.rules import judge
@@ -50,7 +50,13 @@ def judge_versions(
     # Any release, for findings that do not depend on it.
     release = str(compat.pairings[0].cann) if compat.pairings else "9.1.0"
     target = _as_target(facts, config, facts.cann or Cann(toolkit=release), compat, known)
-    findings = judge(target, compat)
+    # An image may have a wheel that no index has.
+    findings = [
+        finding
+        for finding in judge(target, compat)
+        if not (finding.rows and isinstance(finding.rows[0], Wheels))
+        or finding.verdict is Verdict.ALLOWED
+    ]
     if facts.cann:
         findings = [finding for finding in findings if _is_about(finding, facts)]
     else:

@@ -64,6 +64,13 @@ TEXT = edited(
 )
 
 
+_WHEEL = "torch_npu-1.11.0.post14-{tag}-{abi}-linux_{machine}.whl"
+WITH_A_WHEEL = f"""{TEXT}
+torch_npu_wheels:
+  1.11.0.post14: {{file: "{_WHEEL}", origin: its makers}}
+"""
+
+
 @cache
 def targets_of(text: str) -> Mapping[str, Target]:
     return parse_matrix(text, "matrix.yaml").targets
@@ -185,13 +192,20 @@ def test_a_release_with_other_names_is_left_to_people() -> None:
     ("options", "message"),
     [
         ({"python": "3.12", "torch": "2.1.0"}, "Known: --python 3.8 or 3.9 or 3.10"),
-        ({"python": "3.10", "torch": "2.7.1", "cann": "8.0.RC2"}, "Known: --torch 1.11.0 or 2.1.0"),
+        ({"python": "3.10", "torch": "2.7.1", "cann": "8.0.RC2"}, "Known: --torch 2.1.0 or 2.2.0"),
         ({"python": "3.10", "cann": "8.0.RC2", "chip": "a3"}, "or --chip 910b."),
         ({"python": "3.10", "torch": "2.7.11"}, "Known: --torch"),
         ({"python": "2.7", "torch": "9.9.9"}, "no known combination has python 2.7"),
-        ({"python": "3.7", "torch": "1.11.0", "cann": "8.0.RC2"}, "Python 3.7 is known with"),
+        (
+            {"python": "3.9", "torch": "1.11.0", "cann": "8.0.RC2"},
+            "no torch_npu 1.11.0.post14: declare its wheel under torch_npu_wheels in matrix.yaml.",
+        ),
+        (
+            {"text": WITH_A_WHEEL, "python": "3.7", "torch": "1.11.0", "cann": "8.0.RC2"},
+            "Python 3.7 is known with",
+        ),
         # The newest torch is not known with any of these.
-        ({"python": "3.11", "deepspeed": "0.9.2"}, "Known: --python 3.7 or 3.8 or 3.9; or without"),
+        ({"python": "3.11", "deepspeed": "0.9.2"}, "Known: --python 3.8 or 3.9; or without"),
         ({"python": "3.9", "deepspeed": "0.10.0"}, "neither detection nor op_builder/npu"),
         ({"python": "3.9", "deepspeed": "0.99.0"}, "No source names deepspeed 0.99.0."),
         ({"python": "3.9.1", "cann": "8.0.RC2"}, "no python-build-standalone archive of Python"),
@@ -217,7 +231,8 @@ def test_the_torch_fits_deepspeed_and_apex(options: dict[str, object], torch: st
 
 
 def test_only_an_advised_deepspeed_is_proposed() -> None:
-    assert "deepspeed" not in target(python="3.9", torch="1.11.0", cann="8.0.RC2")
+    options = {"python": "3.9", "torch": "1.11.0", "cann": "8.0.RC2"}
+    assert "deepspeed" not in target(text=WITH_A_WHEEL, **options)
 
 
 @pytest.mark.parametrize(
