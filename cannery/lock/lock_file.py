@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -259,6 +259,7 @@ def check_lock(requirements: Requirements, lock: Lock) -> None:
                 problems.append((f"{requirement} is not locked.", ""))
             elif not all(admits(bound, wheel.version) for bound in bounds):
                 problems.append((f"{requirement} is locked as {wheel.version}.", name))
+    problems += _other_application(target, lock)
     what = "the requirements of the target have changed since it was locked."
     is_stale = lock.inputs != requirements.digest
     _require(target, lock, "requirements.lock", problems, what if is_stale else "")
@@ -266,6 +267,18 @@ def check_lock(requirements: Requirements, lock: Lock) -> None:
         what = "the build requirements of the target have changed since it was locked."
         is_stale = lock.build.inputs != requirements.build_digest
         _require(target, lock.build, "build-requirements.lock", [], what if is_stale else "")
+
+
+def _other_application(target: Target, lock: Lock) -> Iterator[_Misfit]:
+    """The application, if the wheel of its name has another version than it is declared with."""
+    application = target.application
+    if application is None or application.component in target.vendor_wheels:
+        return
+    name = normal_name(application.component)
+    with suppress(InvalidRequirement):  # a version that no wheel has
+        declared, version = f"{name}=={application.version}", lock.version(name)
+        if version and not admits(declared, version):
+            yield f"{name} {application.version} is locked as {version}.", name
 
 
 def _overrides(requirements: Requirements) -> dict[str, list[str]]:

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from cannery.common.model import Target
+from cannery.common.model import EXTRAS, Target
 from cannery.image.drift import compare, require_in_sync
 from cannery.image.plan import plan_image
 from cannery.image.render import Renderer
@@ -120,6 +120,21 @@ def test_constraints_have_the_versions_of_the_matrix(target: Target, folder: Pat
         assert name not in found or found[name].specifier.contains(version, prereleases=True)
     asked = map(Requirement, (*target.cann.requirements, *target.requirements))
     assert {canonicalize_name(each.name) for each in asked if each.specifier} <= found.keys()
+
+
+PACKAGES = {"torch": "torch", "torch_npu": "torch-npu", "deepspeed": "deepspeed", **EXTRAS}
+
+
+def test_every_component_is_locked_in_its_version(target: Target, folder: Path) -> None:
+    """What target.json, labels and 'list' say is what is installed: a file, or the lock's wheel."""
+    locked = {wheel.name: wheel.version for wheel in wheels_of(folder / "requirements.lock")}
+    application = target.application.component if target.application else ""
+    for component, version in target.components.items():
+        package = PACKAGES.get(component, canonicalize_name(component))
+        if component in target.vendor_wheels:
+            assert package not in locked
+        elif component in PACKAGES or (component == application and package in locked):
+            assert Version(locked[package]).public == version, component
 
 
 def test_the_record_has_the_locked_versions(target: Target, folder: Path, project: Project) -> None:

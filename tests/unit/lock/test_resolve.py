@@ -29,7 +29,7 @@ from cannery.lock.resolve import (
 )
 from tests.unit.applications import lock_of, stacked_checkout
 from tests.unit.built_wheels import built_checkout
-from tests.unit.matrices import Checkout
+from tests.unit.matrices import Checkout, edited
 
 # Reads the metadata of wheels, which want nothing.
 PIP = """
@@ -59,7 +59,11 @@ if output.name == "pylock.toml":
 elif said := os.environ.get("UV_SAYS"):
     sys.exit(said)
 else:
-    output.write_text("six==1\\n    # via -r cann.in\\n")
+    left_out = files.get("overrides.txt", "")
+    text = "six==1\\n    # via -r cann.in\\n"
+    if "UV_BRINGS" in os.environ and os.environ["UV_BRINGS"] + ";" not in left_out:
+        text += os.environ["UV_BRINGS"] + "==1\\n    # via six\\n"
+    output.write_text(text)
 """
 
 
@@ -162,6 +166,39 @@ def test_overrides_and_sdists_are_those_of_the_application(uv: Uv) -> None:
     assert uv.of("--override") == []
     assert "overrides.txt" not in uv.noted()[1]
     assert uv.of("--no-binary") == ["deepspeed"]
+
+
+OWN_ROW = "  - {package: triton, refused: its files overwrite others, source: tests"
+
+
+@pytest.mark.parametrize(
+    ("row", "left_out", "said"),
+    [
+        (f"{OWN_ROW}}}", "", "served: triton 1 is refused: its files overwrite others."),
+        (f"{OWN_ROW}, provided_by: six}}", "# Left out: triton\n", ""),
+    ],
+)
+def test_a_lock_has_nothing_that_is_refused(
+    uv: Uv, monkeypatch: pytest.MonkeyPatch, row: str, left_out: str, said: str
+) -> None:
+    monkeypatch.setenv("UV_BRINGS", "triton")
+    project, target = uv.checkout.project, uv.checkout.matrix.targets["served"]
+    facts = project.root / "compat.yaml"
+    text = edited("\npackages:\n", f"\npackages:\n{row}\n", facts.read_text(encoding="utf-8"))
+    facts.write_text(text, encoding="utf-8")
+    before = project.lock(target).read_text(encoding="utf-8")
+    done = write_locks(project, [target], [], INDEX)
+    lock = project.lock(target).read_text(encoding="utf-8")
+    if said:
+        assert said in str(done.failures["served"])
+        assert "It is locked for six." in str(done.failures["served"])
+        assert lock == before
+    else:
+        assert not done.failures
+        assert left_out in lock and "triton==" not in lock
+        assert parse_lock(lock).left_out == ("triton",)
+        # Once more, from that lock.
+        assert write_locks(project, [target], [], INDEX).changed == ()
 
 
 def test_only_named_packages_may_move(uv: Uv) -> None:
