@@ -151,15 +151,23 @@ def choices(targets: Iterable[Target]) -> dict[str, list[str]]:
 
 
 def best_first(targets: Iterable[Target]) -> list[Target]:
-    """``targets``: the recommended ones, then the verified ones, and of those the newest first."""
+    """``targets``: the recommended ones, then the verified ones, and of those the newest first.
+
+    Before the age comes whether a build can download all files.
+    """
 
     def place(target: Target) -> tuple[object, ...]:
         if target["recommended"]:
             return (False,)
         ages = (age(facet, target) for facet in _VERSIONS)
-        return True, _verified(target) in ("failed", "nothing"), *ages
+        return True, _verified(target) in ("failed", "nothing"), _offline(target) > 0, *ages
 
     return sorted(targets, key=place)
+
+
+def _offline(target: Target) -> int:
+    """How many files of a build no server has."""
+    return sum(not file["downloadable"] for file in target["needs"].values())
 
 
 def _places(targets: Sequence[Target]) -> dict[str, dict[str, int]]:
@@ -201,6 +209,7 @@ def _image(target: Target, pool: _Pool) -> dict[str, Any]:
             if name != "kernels"
         ],
         "unverified": target["unverified"],
+        "offline": _offline(target),
         "interim": cann["interim"] and cann["nearest_public"],
         "verdicts": [_result(result) for result in target["verdicts"]],
         # A test on the machine that makes the page, of an image that is only there, says nothing.

@@ -28,9 +28,9 @@ class CheckOptions(TargetOptions):
 
 COMMAND = Command(
     description="Compares every target with the facts in compat.yaml about torch, torch_npu, "
-    "CANN, Python, NNAL, apex, DeepSpeed and their packages, and with the metadata of its locked "
-    "wheels. For each conflict, names the reason, the source and the nearest known combinations. "
-    "Builds nothing and needs no engine.",
+    "CANN, Python, NNAL, apex, DeepSpeed, wheels in package indexes and packages, also those that "
+    "only a lock has, and with the metadata of its locked wheels. For each conflict, names the "
+    "reason, the source and the nearest known combinations. Builds nothing and needs no engine.",
     reads=f"matrix.yaml, compat.yaml, the locks in images/, and {EXCEPTIONS}",
     writes="nothing",
     example="check --target 'py39-*' --format json",

@@ -39,17 +39,17 @@ def summary(judged: Judged, today: str) -> list[str]:
             if all(finding.verdict is not Verdict.UNKNOWN for finding in findings):
                 what = "all of its components are known by now; 'unverified' can be removed."
                 lines.append(f"{target.id}: {what}")
-    known = f"all of {'its' if len(judged) == 1 else 'their'} components are known to work"
-    parts = [
-        f"{counted(number, noun)} {'is' if number == 1 else 'are'} {state}"
-        for number, noun, state in (
-            (verdicts[Verdict.UNKNOWN], "component", "unverified"),
-            (verdicts[Verdict.NOT_JUDGED], "application", "not judged"),
+    unknown = [
+        counted(number, noun)
+        for number, noun in (
+            (verdicts[Verdict.UNKNOWN], "unverified component"),
+            (verdicts[Verdict.NOT_JUDGED], "unjudged application"),
         )
         if number
     ]
-    if parts:
-        known = f"{' and '.join(parts)}, all others are known to work"
+    known = f"all of {'its' if len(judged) == 1 else 'their'} components are known to work"
+    if unknown:
+        known = f"nothing is known of {' and '.join(unknown)}; all others are known to work"
     lines.append(f"{counted(len(judged), 'target')} checked: {known}.")
     unjudged = _targets(judged, Verdict.NOT_JUDGED, lambda finding: finding.text)
     lines += [f"{counted(n, 'target')}: not judged: {text}" for text, n in unjudged.items()]

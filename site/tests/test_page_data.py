@@ -81,8 +81,22 @@ def test_recommended_verified_and_new_images_come_first() -> None:
     assert [each["id"] for each in every[:3]] == [each["id"] for each in TARGETS[:3]]
     verified = [bool(each["verdicts"]) for each in every[3:]]
     assert verified == sorted(verified, reverse=True)
-    ages = [age("cann", each) for each in every[3:] if each["verdicts"]]
-    assert ages == sorted(ages)
+    others = [each for each in every[3:] if each["verdicts"]]
+    served = [all(file["downloadable"] for file in each["needs"].values()) for each in others]
+    assert served == sorted(served, reverse=True)
+    for kind in {*served}:
+        ages = [age("cann", each) for each, k in zip(others, served, strict=True) if k is kind]
+        assert ages == sorted(ages)
+
+
+def test_an_image_says_how_many_of_its_files_no_server_has() -> None:
+    file = {"size": None, "origin": "Huawei", "sha256": "known"}
+    needs = {name: {**file, "downloadable": name == "a"} for name in ("a", "b", "c")}
+    [image] = page_data([{**target(), "needs": needs}], "")["images"]
+    assert image["offline"] == 2
+    other = {**target(), "id": "served", "recommended": "", "needs": {}}
+    first, _ = best_first([{**target(), "recommended": "", "needs": needs}, other])
+    assert first["id"] == "served"
 
 
 def test_orders_are_by_version_and_of_releases_by_size_and_date() -> None:
