@@ -39,7 +39,7 @@ from cannery.verify.audit.report import NO_FACTS, Audit, Result, Standing
 from cannery.verify.audit.user_checks import Ran, UserCheck, judge_ran, left_out
 from cannery.verify.devices import cards_of_spec, device_for
 from cannery.verify.image_checks import folder_of_checks, needed
-from cannery.verify.run_checks import image_tests_in, pytest_in
+from cannery.verify.run_checks import CheckedImage, image_tests_in, pytest_in
 from cannery.verify.verification import Check, LeftOut
 
 PROBE_SECONDS = 300.0
@@ -258,7 +258,8 @@ def _check_in(run: _ImageAudit, container: str, spec: RunSpec) -> None:
     if run.request.tests:
         folder = str(run.request.tests)
         words = [folder, "--rootdir", folder, "--confcutdir", folder]
-        tests = pytest_in(run.project, container, spec.kind, words)
+        checked = CheckedImage(container=container, kind=spec.kind, name=run.config.reference)
+        tests = pytest_in(run.project, checked, words)
         run.results += _results(tests, "own", spec.kind)
         waiting = [replace(test, left_out="") for test in tests if test.left_out == LeftOut.WAITS]
         run.waiting += _results(waiting, "own", spec.kind)
@@ -277,7 +278,8 @@ def _image_tests(run: _ImageAudit, container: str, kind: DeviceKind) -> list[Res
         words += ["--record", str(path), "--origin", str(origin)]
         words += ["--simulated"] if run.facts.cann and run.facts.cann.stand_ins else []
         must = needed(project, record["components"], kind, only=only, origin=str(origin))
-        checks = image_tests_in(project, container, kind, words, must)
+        checked = CheckedImage(container=container, kind=kind, name=run.config.reference)
+        checks = image_tests_in(project, checked, words, must)
     return _results(checks, "image", kind)
 
 

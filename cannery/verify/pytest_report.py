@@ -13,6 +13,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from testinfra.backend.docker import DockerBackend
 from cannery.common.model import DeviceKind
 from cannery.common.process import MOST_OUTPUT, allowed_env, pieces
 from cannery.engine.containers import NOT_STARTED, is_not_started, shell_not_started
-from cannery.verify.verification import LeftOut
+from cannery.verify.verification import PROGRESS, LeftOut
 
 TRIES = 3
 """How often the host may fail to start the shell of a command, before the checks end."""
@@ -136,6 +137,24 @@ class Report:
         self.path = path
         self.checks: dict[str, dict[str, str]] = {}
         self.ended = ""
+        self.waiting: list[str] = []
+        self.count = 0
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note which checks will be begun."""
+        items = session.items
+        self.waiting = [each.nodeid for each in items if not each.get_closest_marker("left_out")]
+        self.count = len(self.waiting)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Write which check of how many begins; a disk without room is no reason to end."""
+        if nodeid in self.waiting:
+            self.waiting.remove(nodeid)
+            number = self.count - len(self.waiting)
+            with suppress(OSError):
+                self.path.with_suffix(PROGRESS).write_text(
+                    f"check {number} of {self.count}, {_name(nodeid)}", encoding="utf-8"
+                )
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:
@@ -152,8 +171,7 @@ class Report:
             check |= {"outcome": "not run", "why": result.longrepr[2].removeprefix("Skipped: ")}
         elif result.failed:
             check["why"] = result.longreprtext
-        name = _CONTAINER.sub("[", item.nodeid.split(_OURS)[-1]).replace("[]", "")
-        self.checks[name] = check
+        self.checks[_name(item.nodeid)] = check
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Note why the checks were ended; pytest calls this for ``pytest.exit``, too."""
@@ -167,3 +185,8 @@ class Report:
         except OSError as error:
             print(f"\nthe report {self.path} cannot be written: {error.strerror}", file=sys.stderr)
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+
+def _name(nodeid: str) -> str:
+    """The name of a check in the report."""
+    return _CONTAINER.sub("[", nodeid.rsplit(_OURS, maxsplit=1)[-1]).replace("[]", "")

@@ -29,7 +29,15 @@ from cannery.lock.lock_file import read_lock
 from cannery.matrix.project import Project
 from cannery.verify.image_checks import COMPILER_CHECK, checks_digest, expected, folder_of_checks
 from cannery.verify.results import report_path
-from cannery.verify.verification import Check, DeviceRun, Verification, missing, to_brief, to_text
+from cannery.verify.verification import (
+    PROGRESS,
+    Check,
+    DeviceRun,
+    Verification,
+    missing,
+    to_brief,
+    to_text,
+)
 
 PLUGIN = "cannery.verify.pytest_report"
 """The pytest plugin with the options and the report that these runs need."""
@@ -61,6 +69,15 @@ class Subject:
     image: str
     name: str
     simulated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedImage:
+    """A running container of an image that is called ``name``, with a device of this kind."""
+
+    container: str
+    kind: DeviceKind
+    name: str
 
 
 def verify(
@@ -121,24 +138,22 @@ def checks_in(
         known = plan_image(target, read_lock(project, target)).image_record
         record.write_text(json.dumps(known), encoding="utf-8")
         words += ["--record", str(record)]
-        return image_tests_in(project, container, kind, words, must)
+        checked = CheckedImage(container=container, kind=kind, name=target.id)
+        return image_tests_in(project, checked, words, must)
 
 
 def image_tests_in(
-    project: Project,
-    container: str,
-    kind: DeviceKind,
-    words: Sequence[str],
-    must: Collection[str],
+    project: Project, checked: CheckedImage, words: Sequence[str], must: Collection[str]
 ) -> tuple[Check, ...]:
     """As ``pytest_in``, with the project's own files; the checks ``must`` have to be started."""
     folder = folder_of_checks(project)
     words = [*words, "--rootdir", str(project.root), "--confcutdir", str(folder)]
     words += ["--import-mode=importlib", "--strict-markers", "-W", "error"]
-    checks = pytest_in(project, container, kind, words, may_be_empty=True)
+    checks = pytest_in(project, checked, words, may_be_empty=True)
     if absent := missing(checks, must):
-        what = f"{len(absent)} of {len(must)} checks did not run on device {kind}, so nothing is "
-        what += f"known of the image: {', '.join(absent[:_SHOWN])}{' …' * (len(absent) > _SHOWN)}."
+        what = f"{len(absent)} of {len(must)} checks did not run on device {checked.kind}, so "
+        what += f"nothing is known of the image: {', '.join(absent[:_SHOWN])}"
+        what += f"{' …' * (len(absent) > _SHOWN)}."
         raise VerificationError(
             Problem(what=what, fix=f"See that {folder} is as in its repository.")
         )
@@ -147,15 +162,15 @@ def image_tests_in(
 
 def pytest_in(
     project: Project,
-    container: str,
-    kind: DeviceKind,
+    checked: CheckedImage,
     words: Sequence[str],
     *,
     may_be_empty: bool = False,
 ) -> tuple[Check, ...]:
-    """Run pytest with ``words`` on a running container that has a device of this kind.
+    """Run pytest with ``words`` on a running container.
 
-    ``may_be_empty`` says that there may be no test at all.
+    Says every ten seconds which check runs. ``may_be_empty`` says that there may be no
+    test at all.
     """
     with tempfile.TemporaryDirectory(prefix="cannery-test-") as folder:
         report = Path(folder) / "report.json"
@@ -163,9 +178,15 @@ def pytest_in(
         argv = [sys.executable, "-B", "-P", "-m", "pytest", "-c", os.devnull, *words]
         argv += ["-p", "testinfra.plugin", "-p", PLUGIN, "-p", "no:cacheprovider"]
         argv += ["--quiet", "--no-header", "--tb=short"]
-        argv += ["--hosts", f"docker://{container}", "--device", str(kind)]
+        argv += ["--hosts", f"docker://{checked.container}", "--device", str(checked.kind)]
         argv += ["--report", str(report)]
-        code, output = run(argv, cwd=project.root, env=_ENVIRONMENT)
+
+        def say_progress() -> None:
+            with suppress(OSError):
+                progress = report.with_suffix(PROGRESS).read_text(encoding="utf-8")
+                console.say(f"{checked.name}: {progress} (device: {checked.kind})")
+
+        code, output = run(argv, cwd=project.root, env=_ENVIRONMENT, waiting=say_progress)
         if code == NOT_STARTED:
             what = f"a process of the checks could not be started: {report.read_text()}"
             raise EngineError(Problem(what=what, fix=_CHECK_AGAIN))
@@ -185,7 +206,7 @@ def pytest_in(
         if code == 1:
             # Did checks fail because their container, or the engine, has ended?
             try:
-                containers.check_running(container)
+                containers.check_running(checked.container)
             except EngineError as error:
                 what = "the checks were broken off, because the engine or their container was "
                 what += f"stopped: {error.problems[0].what}"

@@ -15,6 +15,9 @@ from cannery.common.model import DeviceKind
 from cannery.common.outside import json_text
 from cannery.registry.records import Tested
 
+PROGRESS = ".progress"
+"""The suffix of the file beside a report that says which check runs, while checks run."""
+
 
 class LeftOut(StrEnum):
     """The reason for which a check was not begun in a container."""

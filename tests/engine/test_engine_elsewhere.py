@@ -17,7 +17,7 @@ from cannery.deploy.user_options import TRUSTED
 from cannery.engine import client, containers
 from cannery.engine.containers import container
 from cannery.matrix.project import Project
-from cannery.verify.run_checks import pytest_in
+from cannery.verify.run_checks import CheckedImage, pytest_in
 from cannery.verify.verification import Check
 from tests.faults.base import archive
 
@@ -122,7 +122,8 @@ def test_checks_pass_there(image: str, host: Path, ca: Path, tmp_path: Path) -> 
     outcomes: list[Check] = []
     for spec in (no_device(), simulated_device(host)):
         with container(image, PLATFORM, spec, ca) as name:
-            outcomes += pytest_in(project, name, DeviceKind(spec.kind), words)
+            checked = CheckedImage(container=name, kind=DeviceKind(spec.kind), name="x")
+            outcomes += pytest_in(project, checked, words)
     assert [(each.outcome, each.left_out) for each in outcomes] == [
         ("not run", "waits"),
         ("passed", ""),

@@ -24,6 +24,7 @@ from cannery.verify.audit.profiles import read_profiles
 from cannery.verify.audit.report import Audit, Result, Standing
 from cannery.verify.audit.user_checks import Ran, UserCheck
 from cannery.verify.auditing import NoFactsError, Request, audit, probe, read_config, run_check
+from cannery.verify.run_checks import CheckedImage
 from cannery.verify.verification import Check
 from tests.unit.audits import DERIVED, FOREIGN, OURS, PROJECT, dists, found_with, user_check
 
@@ -62,8 +63,7 @@ class Machine:
     def pytest_in(
         self,
         _: object,
-        __: str,
-        kind: DeviceKind,
+        checked: CheckedImage,
         words: Sequence[str],
         *___: object,
         **____: object,
@@ -71,7 +71,7 @@ class Machine:
         record = {}
         if "--record" in words:
             record = json.loads(Path(words[words.index("--record") + 1]).read_text())
-        self.pytest.append((str(kind), [*words], record))
+        self.pytest.append((str(checked.kind), [*words], record))
         return tuple(self.checks)
 
     def run_check(self, _: str, check: UserCheck, __: str) -> Ran:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from testinfra.backend.docker import DockerBackend
 
+from cannery.common import process
 from cannery.common.errors import EngineError, VerificationError
 from cannery.common.model import DeviceKind
 from cannery.engine import containers
@@ -22,6 +24,8 @@ from cannery.verify.run_checks import PLUGIN
 from tests.unit.audits import PROJECT
 
 pytestmark = pytest.mark.slow
+
+CHECKED = verify.CheckedImage(container="c1", kind=DeviceKind.NONE, name="tiny")
 
 OCI = "OCI runtime exec failed: exec failed: unable to start container process: "
 
@@ -110,7 +114,7 @@ def test_an_unstarted_process_is_no_failed_check(
 ) -> None:
     docker(monkeypatch, tmp_path, f"echo '{OCI}exec /bin/sh: bad address: unknown'; exit 126")
     with pytest.raises(EngineError, match=r"could not be started: OCI.*bad address") as caught:
-        verify.pytest_in(PROJECT, "c1", DeviceKind.NONE, checks(tmp_path))
+        verify.pytest_in(PROJECT, CHECKED, checks(tmp_path))
     assert "says nothing about the image" in str(caught.value)
 
 
@@ -148,8 +152,19 @@ def test_a_partly_run_command_is_not_retried(
 
 def test_started_checks_pass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     docker(monkeypatch, tmp_path, "exit 0")
-    found = verify.pytest_in(PROJECT, "c1", DeviceKind.NONE, checks(tmp_path))
+    found = verify.pytest_in(PROJECT, CHECKED, checks(tmp_path))
     assert {each.outcome for each in found} == {"passed"}, found
+
+
+def test_long_checks_are_named_while_they_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docker(monkeypatch, tmp_path, "sleep 1")
+    monkeypatch.setattr(process, "_NOTICE_AFTER", 0.1)
+    verify.pytest_in(PROJECT, CHECKED, checks(tmp_path))
+    said = capsys.readouterr().err
+    assert re.search(r"tiny: check 1 of 3, \S*test_mine.py::test_a \(device: none\)", said)
+    assert re.search(r"tiny: check 2 of 3, \S*test_mine.py::test_b \(device: none\)", said)
 
 
 def test_files_without_any_test_are_no_pass(
@@ -159,7 +174,7 @@ def test_files_without_any_test_are_no_pass(
     (tmp_path / "test_mine.py").write_text("def check_a():\n    pass\n", encoding="utf-8")
     words = [str(tmp_path), "--rootdir", str(tmp_path), "--confcutdir", str(tmp_path)]
     with pytest.raises(VerificationError, match=f"no test in the files test_.* of {tmp_path}"):
-        verify.pytest_in(PROJECT, "c1", DeviceKind.NONE, words)
+        verify.pytest_in(PROJECT, CHECKED, words)
 
 
 def test_a_program_that_prints_without_end_ends_the_checks(

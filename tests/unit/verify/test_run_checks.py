@@ -192,6 +192,7 @@ def test_the_same_image_checked_as_another_target_has_another_report(tmp_path: P
     assert len(paths) == 6
 
 
+CHECKED = verify.CheckedImage(container="c1", kind=DeviceKind.NONE, name="tiny")
 ONE = {"title": "a check", "outcome": "failed", "why": "no"}
 
 
@@ -215,7 +216,7 @@ def test_a_failed_check_is_one_of_the_image(
     monkeypatch: pytest.MonkeyPatch, checkout: Checkout
 ) -> None:
     ends(monkeypatch, "running")
-    [check] = verify.pytest_in(checkout.project, "c1", DeviceKind.NONE, [])
+    [check] = verify.pytest_in(checkout.project, CHECKED, [])
     assert check.outcome == "failed"
 
 
@@ -224,7 +225,7 @@ def test_the_container_was_stopped_meanwhile(
 ) -> None:
     ends(monkeypatch, "exited")
     with pytest.raises(EngineError, match=r"broken off.*c1 is not running: it is exited"):
-        verify.pytest_in(checkout.project, "c1", DeviceKind.NONE, [])
+        verify.pytest_in(checkout.project, CHECKED, [])
 
 
 def test_a_report_without_its_end_is_an_error(
@@ -238,7 +239,7 @@ def test_a_report_without_its_end_is_an_error(
 
     monkeypatch.setattr(verify, "run", run)
     with pytest.raises(CanneryError, match=r"could not be run(.|\n)*No space left on device"):
-        verify.pytest_in(checkout.project, "c1", DeviceKind.NONE, [])
+        verify.pytest_in(checkout.project, CHECKED, [])
 
 
 @pytest.mark.parametrize("without_compiler", [True, False])
