@@ -7,11 +7,11 @@ import signal
 import sys
 
 if sys.version_info < (3, 11):
-    # An older Python reads this whole file before it runs, so the syntax here is that of 3.7.
+    # An older Python reads this whole file before it runs, so the syntax here is that of 2.7.
     this = ".".join(str(number) for number in sys.version_info[:3])
     sys.stderr.write(
-        f"build.py: Python 3.11 or newer is needed; {sys.executable} is {this}. "
-        f"Use a newer one, for example: python3.11 build.py {' '.join(sys.argv[1:])}\n"
+        "build.py: Python 3.11 or newer is needed; " + sys.executable + " is " + this + ". "
+        "Use a newer one, for example: python3.11 build.py " + " ".join(sys.argv[1:]) + "\n"
     )
     sys.exit(6)
 
@@ -26,7 +26,7 @@ except KeyboardInterrupt:
 
 if __name__ == "__main__":
     # Little of what a run makes is garbage; looking for it is a tenth of what a short one takes.
-    gc.set_threshold(100_000)
+    gc.set_threshold(100000)
     code = main()
     # All is done: what comes while Python ends must not look like a failure.
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from cannery.building.assembly import Assembly
@@ -20,6 +21,7 @@ from cannery.building.running import build_all, look_up_bases, raise_for_plan
 from cannery.cli.command import Command, read
 from cannery.cli.common import selected
 from cannery.common import console
+from cannery.common.console import fold
 from cannery.common.errors import BusyError, FileError, Problem, file_error, raise_all
 from cannery.common.files import now, read_text
 from cannery.common.option import Shard, option, parse_shard
@@ -126,9 +128,17 @@ def _show(plan: Plan, options: BuildCommandOptions, needs: Sequence[Need], comma
     dropped = bool(needs) and _drop_reported(plan)
     if options.plan and options.format == "text":
         missing = screen(needs, options.artifacts, command, listed)
-        text = to_text(plan, verbose=options.verbose, width=console.width())
+        width = console.width()
+        text = to_text(plan, verbose=options.verbose, width=width)
         blocks = [text] if plan.steps or not missing else []
-        print("\n\n".join([*blocks, missing] if missing else blocks))
+        if missing:
+            # A command that is folded could not be copied.
+            lines = (
+                [line] if line.startswith("  command ") else fold([line], width)
+                for line in missing.splitlines()
+            )
+            blocks.append("\n".join(chain.from_iterable(lines)))
+        print("\n\n".join(blocks))
         return
     if dropped:
         console.error(screen(needs, options.artifacts, command))

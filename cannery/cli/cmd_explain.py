@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from cannery.cli.command import Command
 from cannery.cli.common import judged, show
+from cannery.common import console
 from cannery.compat.check_report import Judged, explanation
 from cannery.matrix.project import Project
 from cannery.options import FORMAT, TARGET, VERBOSE, TargetOptions
-
-_WIDTH = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +37,7 @@ def run(options: ExplainOptions, project: Project) -> None:
     """Print every finding on the named targets, with the rows for it and those against it."""
 
     def text(targets: Judged) -> str:
-        return "\n\n".join(explanation(*each, _WIDTH, verbose=options.verbose) for each in targets)
+        width = console.reading_width()
+        return "\n\n".join(explanation(*each, width, verbose=options.verbose) for each in targets)
 
     show(lambda: judged(options, project), text, as_json=options.format == "json")

@@ -84,9 +84,6 @@ COMMAND = Command(
 )
 
 
-_WIDTH = 100
-
-
 def run(options: UpdateOptions, project: Project) -> None:
     """Print what is new and what it would change; with --write change matrix.yaml."""
     if options.bases:
@@ -109,7 +106,7 @@ def run(options: UpdateOptions, project: Project) -> None:
         lines = []
         for notice in group:
             lines += [notice.what, *(f"    {name}" for name in notice.targets)]
-        print(*fold([*lines, f"  -> {change}", ""], _WIDTH), sep="\n")
+        print(*fold([*lines, f"  -> {change}", ""], console.reading_width()), sep="\n")
     count = sum(not notice.remark for notice in news)
     if not count:
         console.say("the package index has nothing newer that calls for a change")

@@ -33,6 +33,11 @@ def width() -> int:
     return terminal_width() if sys.stdout.isatty() else 0
 
 
+def reading_width() -> int:
+    """The columns of the terminal that stdout is, and 100 for a file or a pipe."""
+    return width() or 100
+
+
 def terminal_width() -> int:
     """The columns of the terminal, or 80."""
     return shutil.get_terminal_size().columns

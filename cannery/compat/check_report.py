@@ -123,13 +123,13 @@ def outdated(sources: Iterable[Source], today: str) -> list[str]:
 
 def explanation(target: Target, findings: Iterable[Finding], width: int, *, verbose: bool) -> str:
     """The findings about ``target`` with their sources; whole rows if ``verbose``."""
-    lines = [f"{target.id}: {target.summary}"]
+    lines = fold([f"{target.id}: {target.summary}"], width)
     if target.unverified:
-        lines.append(f"  UNVERIFIED: {target.unverified}")
+        lines += fold([f"  UNVERIFIED: {target.unverified}"], width)
     cann = target.cann
     if cann.interim:
         text = f"CANN {cann.version} is an interim build; it is judged as {cann.nearest_public}."
-        lines.append(f"  {text}")
+        lines += fold([f"  {text}"], width)
     for finding in findings:
         lines += explained(finding, width, verbose=verbose)
     return "\n".join(lines)

@@ -146,6 +146,10 @@ def _absent(target: Target, name: str, local: Local, *, simulate: bool) -> Probl
     if not local.image:
         flag = " --simulate" if simulate else ""
         what = f"{target.id}: this machine has no image {name}."
+        other = image_name(target.id, simulate=True)
+        if not simulate and local_images([other]):
+            fix = f"To push the simulated one, {other}, add --simulate and --allow simulated."
+            return Problem(what=what, fix=fix)
         return Problem(what=what, fix=f"Build it: python build.py --target {target.id}{flag}")
     if not local.key:
         what = f"{target.id}: {name} has no content key, which its tag would end in."

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -87,8 +88,12 @@ def test_an_older_python(program: Checkout) -> None:
 
 
 def test_an_older_python_can_parse_build_py() -> None:
-    text = (ROOT / "build.py").read_text(encoding="utf-8")
-    ast.parse(text, feature_version=(3, 7))
+    """One of 2.7, too, which knows no f-strings, annotations, or underscores in numbers."""
+    text = (ROOT / "build.py").read_text(encoding="ascii")
+    parsed = [type(node) for node in ast.walk(ast.parse(text, feature_version=(3, 4)))]
+    newer = {ast.JoinedStr, ast.AnnAssign, ast.arg, ast.AsyncFunctionDef, ast.Nonlocal}
+    assert newer.isdisjoint(parsed)
+    assert not re.search(r"[0-9]_[0-9]", text)
     # The modules need the newer syntax, so the version is checked before one is imported.
     assert text.index("sys.version_info") < text.index("from cannery")
 

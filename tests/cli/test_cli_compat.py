@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from cannery.common import console
 from tests.cli.checkout import Checkout
 
 LAST = "py39-torch231-cann8t39"
@@ -141,3 +142,17 @@ def test_explain_shows_differing_rows_and_all_with_verbose(
     assert "https://" not in short
     assert {*short.splitlines()} < {*whole.splitlines()}
     assert "maker, rank 1: https://github.com/Ascend/pytorch" in whole
+
+
+@pytest.mark.parametrize(
+    "words", [("explain", "py39-torch231-cann8t39"), ("build", "--plan", "py39-torch231-cann8t39")]
+)
+def test_texts_fit_the_terminal(
+    original: Checkout, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(console, "width", lambda: 60)
+    lines = original.run(*words).out.splitlines()
+    assert len(lines) > 5
+    for line in lines:
+        # What is one word, and a command, which is to be copied, is not divided.
+        assert len(line) <= 60 or " " not in line.strip() or line.startswith("  command "), line

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from cannery.common.bases import Address, CannSource
 from cannery.common.errors import CanneryError, MatrixError
-from cannery.matrix.settings import Settings, read_settings
+from cannery.matrix.settings import Settings, read_settings, with_settings
+from tests.unit.matrices import DIGEST, edited, load
 
 WHOLE = """
 [sources]
@@ -159,6 +160,25 @@ def test_no_text_leads_to_a_traceback(
     (root / "cannery.toml").write_bytes(content)
     with suppress(CanneryError):
         read_settings(root)
+
+
+@pytest.mark.parametrize(
+    ("image", "program"),
+    [
+        ("debian:12", "make-base"),
+        ("docker.io/library/debian:12-slim", "make-base"),
+        ("registry.company.test/library/debian:12", None),
+        ("docker.io/team/debian:12", None),
+    ],
+)
+def test_a_stand_in_is_for_one_repository_of_one_registry(
+    tmp_path: Path, image: str, program: str | None
+) -> None:
+    (tmp_path / "make-base").touch(0o755)
+    settings = read(tmp_path, '[stand-ins]\n"docker.io/library/debian" = "make-base"\n')
+    matrix = load(tmp_path, edited("image: debian:12@sha256:" + DIGEST, f"image: {image}"))
+    base = with_settings(matrix, settings).targets["full"].build_base
+    assert base.stand_in == (tmp_path / program if program else None)
 
 
 def test_deep_nesting_is_a_mistake(tmp_path: Path) -> None:

@@ -90,6 +90,16 @@ def test_an_image_checked_with_other_checks(world: World) -> None:
     assert "--allow unverified" in refused(world)[0]
 
 
+def test_a_simulated_image_is_pushed_only_with_simulate(world: World) -> None:
+    world.store["cannery:full-sim"] = world.store["cannery:full"]
+    del world.store["cannery:full"]
+    [message] = refused(world, ["full"], "simulated")
+    assert message == (
+        "full: this machine has no image cannery:full. To push the simulated one, "
+        "cannery:full-sim, add --simulate and --allow simulated."
+    )
+
+
 def test_a_simulated_image(world: World) -> None:
     image, labels = world.store["cannery:full"]
     world.store["cannery:full-sim"] = (image, labels)
