@@ -182,7 +182,7 @@ def test_a_program_that_prints_without_end_ends_the_checks(
 ) -> None:
     docker(monkeypatch, tmp_path, "exec yes")
     monkeypatch.setattr(containers, "check_running", lambda _: {})
-    found = verify.pytest_in(PROJECT, "c1", DeviceKind.NONE, checks(tmp_path))
+    found = verify.pytest_in(PROJECT, CHECKED, checks(tmp_path))
     assert {each.outcome for each in found} == {"failed"}
     assert all("stopped, because it printed more than 64 MB" in each.why for each in found)
 
