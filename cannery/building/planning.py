@@ -100,13 +100,7 @@ def make_plan(
     committed = _committed(project, renderer, selection)
     with_image = [target for target in selection.targets if target.vendor_image]
     rendered = {**committed, **renderer.render_all(with_image)}
-    targets, others = selection.targets, tuple[str, ...]()
-    if selection.shard:
-        # By the committed files, which all machines have; the files of each may differ.
-        costs = [target_cost(target.id, committed[target.id].layers) for target in targets]
-        ids = set(divide_targets(costs, selection.shard.count)[selection.shard.index - 1])
-        others = tuple(target.id for target in targets if target.id not in ids)
-        targets = tuple(target for target in targets if target.id in ids)
+    targets, others = _share(selection, committed)
     change = None
     if component := plan_options.if_changed:
         change = change_of(component, targets, {name: r.layers for name, r in rendered.items()})
@@ -171,6 +165,22 @@ def _committed(project: Project, renderer: Renderer, selection: Selection) -> di
     only = f" --target {selection.targets[0].id}" if len(committed) == 1 else ""
     require_in_sync(project, compare(project, files), f"python build.py render{only}")
     return committed
+
+
+def _share(
+    selection: Selection, committed: Mapping[str, Rendered]
+) -> tuple[tuple[Target, ...], tuple[str, ...]]:
+    """The targets of the shard, and the ids of the others.
+
+    They are divided by the ``committed`` files, which all machines have; others may differ.
+    """
+    targets = selection.targets
+    if not selection.shard:
+        return targets, ()
+    costs = [target_cost(target.id, committed[target.id].layers) for target in targets]
+    ids = divide_targets(costs, selection.shard.count)[selection.shard.index - 1]
+    others = tuple(target.id for target in targets if target.id not in ids)
+    return tuple(target for target in targets if target.id in ids), others
 
 
 def _hashes(

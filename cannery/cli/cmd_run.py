@@ -300,10 +300,10 @@ def _run(workload: Workload, project: Project, *, builds: bool) -> NoReturn:
     argv = spec.docker_argv(workload.image, target.platform, words)
     if os.isatty(0) and not detach:
         argv[2:2] = ["--interactive", "--tty"]
-    named = [name for name, value in spec.asked.environment.items() if value is None]
-    env = {**allowed_env("docker"), **{name: os.environ[name] for name in named}}
+    asked = spec.asked.environment
+    named = {name: os.environ[name] for name, value in asked.items() if value is None}
     try:
-        os.execvpe(argv[0], argv, env)
+        os.execvpe(argv[0], argv, {**allowed_env("docker"), **named})
     except OSError as error:
         reason = os.strerror(error.errno or 0).lower()
         raise EngineError(
