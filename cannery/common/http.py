@@ -302,6 +302,24 @@ def require_as_safe(before: str, now: str) -> None:
         raise UnsafeRedirectError("it redirects to an invalid address") from error
     if schemes == ("https", "http") or (is_safe(before) and not is_safe(now)):
         raise UnsafeRedirectError(f"it redirects to an address without TLS, {public(now)}")
+    if _is_inner(now) and not _is_inner(before):
+        what = "it redirects to an address of this machine or its link"
+        raise UnsafeRedirectError(f"{what}, {public(now)}")
+
+
+def _is_inner(url: str) -> bool:
+    """Whether ``url`` names this machine, or an address that is valid on its link only."""
+    host = urlsplit(url).hostname or ""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        try:
+            # Connections accept other forms, too, as 127.1.
+            address = ip_address(socket.inet_aton(host))
+        except OSError:
+            return host.rpartition(".")[2] == "localhost"
+    address = getattr(address, "ipv4_mapped", None) or address
+    return address.is_loopback or address.is_link_local or address.is_unspecified
 
 
 def read_bounded(response: requests.Response, most: int = MOST) -> None:

@@ -29,9 +29,13 @@ from cannery.publish.inventory import Inventory, Origin, Package, image_inventor
 from cannery.registry.client import Repository
 from cannery.registry.oci import ATTESTED, manifest_contents
 from cannery.registry.records import latest, read_records
+from cannery.registry.transfer import closure
 
 _NO_IMAGE = "sha256:" + "0" * 64
 """The digest in the bill of a target without a local image."""
+
+_MOST_SBOM = 1 << 28
+"""The most bytes of an attested SBOM."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,11 +145,13 @@ def _attested(name: str, ca: Path | None) -> list[Any]:
         raise UsageError(Problem(what=f"{name} does not exist.", fix=fix))
     documents = []
     try:
-        for entry in manifest_contents(document).manifests:
-            inner = repository.manifest(entry.digest) if entry.platform == ATTESTED else None
-            for blob in manifest_contents(inner).blobs if inner else ():
+        entries = manifest_contents(document).manifests
+        attesting = {entry.digest for entry in entries if entry.platform == ATTESTED}
+        for inner in closure(repository, document.digest):
+            blobs = manifest_contents(inner).blobs if inner.digest in attesting else ()
+            for blob in blobs:
                 if blob.annotations.get(PREDICATE) == SPDX:
-                    content = repository.read_blob(blob, b"".join)
+                    content = repository.read_small(blob, _MOST_SBOM)
                     documents.append(read_json(content, f"{name}: {blob.digest}"))
     except ValueError as error:
         raise FileError(f"{name}: {error}.") from error

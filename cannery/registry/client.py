@@ -174,13 +174,18 @@ class Repository:
         self._expect(response, f"{name} cannot be read", 200)
         return results[0]
 
+    def read_small(self, blob: Descriptor, most: int) -> bytes:
+        """The content of a blob of at most ``most`` bytes, which is in memory as a whole."""
+        if blob.size > most:
+            what = f"the blob {blob.digest} of {self} has {blob.size:,} bytes, and {most:,} are "
+            raise self._error(f"{what}the limit.")
+        return self.read_blob(blob, b"".join)
+
     def read_config(self, blob: Descriptor) -> dict[str, Any]:
         """The config of an image, or another small JSON object of a registry."""
         name = f"the config {blob.digest} of {self}"
-        if blob.size > MOST_CONFIG:
-            raise self._error(f"{name} has more than 8 MB.")
         try:
-            config = parse_json(self.read_blob(blob, b"".join), most=MOST_CONFIG)
+            config = parse_json(self.read_small(blob, MOST_CONFIG), most=MOST_CONFIG)
         except ValueError as error:
             raise self._error(f"{name} is not valid: {error}.") from error
         if not isinstance(config, dict):

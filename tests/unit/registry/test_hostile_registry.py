@@ -13,12 +13,16 @@ import pytest
 
 from cannery.common.errors import CanneryError
 from cannery.common.references import Reference
+from cannery.matrix.project import Project
+from cannery.publish.attestations import PREDICATE, SPDX
 from cannery.publish.policy import Publishing
 from cannery.publish.promote import Promotion
+from cannery.publish.scan import bills
 from cannery.registry import transfer
 from cannery.registry.client import Repository
 from cannery.registry.http import RETRIES, RegistryError
 from cannery.registry.oci import (
+    ATTESTED,
     CONFIG,
     INDEX,
     LAYERS,
@@ -33,6 +37,7 @@ from cannery.registry.oci import (
 )
 from cannery.registry.transfer import TagMover, closure, read_back, read_tags
 from tests.unit.http_servers import Handler, answering
+from tests.unit.matrices import CHECKOUT
 
 BRIEF = replace(RETRIES, tries=2, pause=0.001)
 BLOB = b"{}"
@@ -292,6 +297,20 @@ def test_a_document_of_another_type_than_the_answer_names_is_refused(
     store.keep(lying)
     with pytest.raises(RegistryError, match=re.escape(f"is of the type {MANIFEST}")):
         closure(repository, A.digest)
+
+
+def test_an_attested_sbom_of_a_terabyte_is_not_read(store: Store, repository: Repository) -> None:
+    config = Descriptor(media_type=CONFIG, digest=digest_of(BLOB), size=len(BLOB))
+    sbom = Descriptor(
+        media_type="application/vnd.in-toto+json",
+        digest=digest_of(b"sbom"),
+        size=1 << 40,
+        annotations={PREDICATE: SPDX},
+    )
+    statements = image_manifest(config, [sbom], {})
+    store.keep(statements, one=image_index([statements.descriptor(ATTESTED)], {}))
+    with pytest.raises(RegistryError, match="and 268,435,456 are the limit"):
+        bills(Project(root=CHECKOUT), [repository.at("one")], None)
 
 
 def test_a_layer_of_another_digest_is_refused(store: Store, repository: Repository) -> None:
