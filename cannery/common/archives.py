@@ -8,7 +8,6 @@ link, so that links lead no file elsewhere, neither those of the archive nor tho
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import shutil
 import tarfile
@@ -17,11 +16,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from typing import IO, BinaryIO, Literal, Self
 
 from cannery.common.errors import file_error
 
 _PIECE = 1 << 20
-"""The most bytes that are read at once; a header has fewer, whatever size it claims."""
+"""The most bytes that are read at once, and of a header."""
 
 _MOST_MEMBERS = 50_000
 _DEEPEST = 30
@@ -33,6 +33,11 @@ _LONGEST_NAME = 255
 
 _KINDS = {*tarfile.REGULAR_TYPES, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE}
 
+_HEADERS = {
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+}
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
@@ -40,13 +45,20 @@ _DAMAGED = (ValueError, LookupError, OverflowError, RecursionError, MemoryError)
 """Errors of tarfile for headers that no program writes."""
 
 
-class _Plain(io.FileIO):
-    """An archive, of which tarfile cannot read more than a piece at once."""
+class _Member(tarfile.TarInfo):
+    """A member whose header is in memory as a whole, so that its size has a limit."""
 
-    def read(self, size: int | None = -1) -> bytes:
-        if size is None or not 0 <= size <= _PIECE:
-            raise tarfile.ReadError(f"a header claims to have {size} bytes")
-        return super().read(size)
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        member = super().frombuf(buf, encoding, errors)
+        if member.size < 0 or (member.type in _HEADERS and member.size > _PIECE):
+            raise tarfile.ReadError(f"a header claims to have {member.size:,} bytes")
+        return member
+
+
+def read_tar(stream: BinaryIO | IO[bytes], mode: Literal["r:", "r|", "r|*"]) -> tarfile.TarFile:
+    """The archive ``stream``, whose headers may claim any size."""
+    return tarfile.open(fileobj=stream, mode=mode, tarinfo=_Member)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +124,7 @@ def opened(path: Path, sha256: str = "") -> Iterator[Archive]:
             another user, or is in it twice.
     """
     try:
-        stream = _Plain(path)
+        stream = path.open("rb")
     except OSError as error:
         raise file_error("read", path, error) from error
     with stream:
@@ -122,7 +134,7 @@ def opened(path: Path, sha256: str = "") -> Iterator[Archive]:
                 raise tarfile.ReadError(f"its sha256 is {digest}, and not {sha256}")
             stream.seek(0)
             # An archive that is compressed may be of any size.
-            with tarfile.open(fileobj=stream, mode="r:") as tar:
+            with read_tar(stream, "r:") as tar:
                 yield Archive(tar=tar, sha256=digest, members=_checked(tar))
         except _DAMAGED as error:
             raise tarfile.TarError(str(error) or type(error).__name__) from error

@@ -24,6 +24,7 @@ import docker.errors
 from docker.models.containers import Container
 
 from cannery.common import console
+from cannery.common.archives import read_tar
 from cannery.common.errors import EngineError, Problem
 from cannery.common.files import Pieces
 from cannery.common.process import run
@@ -105,7 +106,7 @@ class ImageFiles:
                 return
             reader = io.BufferedReader(Pieces(opened[0]))
             try:
-                with tarfile.open(fileobj=reader, mode="r|") as archive:
+                with read_tar(reader, "r|") as archive:
                     for member in archive:
                         name = posixpath.normpath(member.name)
                         selected = member.isfile() and selects(name)

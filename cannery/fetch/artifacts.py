@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from cannery.common.archives import read_tar
 from cannery.common.bases import File
 from cannery.common.errors import ArtifactError, Problem, file_error, some_of
 from cannery.common.files import open_file, sha256_of
@@ -76,6 +77,8 @@ def check_artifacts(
                     what = f"{path} has sha256 {hashes[component]}; {file.sha256} was published."
                     fix = "The file is damaged or not the original. Get it again."
                     problem = Problem(what=what, fix=fix)
+                else:
+                    problem = _of_other_machine(target, path)
         except OSError as error:
             raise file_error("read", path, error) from error
         if problem:
@@ -86,7 +89,7 @@ def check_artifacts(
 
 
 def _refused(target: Target, path: Path, file: File, *, simulated: bool) -> Problem | None:
-    """The problem of ``path``, but for its hash."""
+    """The problem of ``path``, but for its hash and its contents."""
     if not path.is_file():
         other = {"aarch64": "x86_64", "x86_64": "aarch64"}[target.machine]
         others = path.parent.iterdir() if path.parent.is_dir() else ()
@@ -103,18 +106,20 @@ def _refused(target: Target, path: Path, file: File, *, simulated: bool) -> Prob
         return kind(what=f"{path} is missing.{hint}", fix=fix)
     if path.stat().st_size == 0:
         return Problem(what=f"{path} is empty.", fix="The download failed. Get it again.")
-    machine = machine_of(path, target.machine)
-    if machine and machine != target.machine:
-        return Problem(
-            what=f"{path} contains programs for {machine}; {target.id} needs {target.machine}.",
-            fix=f"Get the file for {target.machine}.",
-        )
     if not simulated and is_stand_in(path):
         return Problem(
             what=f"{path} is a stand-in made by the simulator, so the image would be simulated.",
             fix="Put Huawei's file there, or build the image with --simulate.",
         )
     return None
+
+
+def _of_other_machine(target: Target, path: Path) -> Problem | None:
+    machine = machine_of(path, target.machine)
+    if not machine or machine == target.machine:
+        return None
+    what = f"{path} contains programs for {machine}; {target.id} needs {target.machine}."
+    return Problem(what=what, fix=f"Get the file for {target.machine}.")
 
 
 def is_stand_in(path: Path) -> bool:
@@ -181,7 +186,7 @@ def _heads(stream: IO[bytes]) -> Iterator[bytes]:
     # The compressed payload of a shell archive.
     is_script = head.startswith(b"#!")
     stream.seek(min((start for start in starts if is_script and start > 0), default=0))
-    with tarfile.open(fileobj=stream, mode="r|*") as archive:
+    with read_tar(stream, "r|*") as archive:
         for _, info in zip(range(_LOOK_AT), archive, strict=False):
             if info.isfile() and (content := archive.extractfile(info)):
                 yield content.read(_HEAD)

@@ -24,6 +24,7 @@ from typing import IO, Any, BinaryIO, cast
 
 import zstandard
 
+from cannery.common.archives import read_tar
 from cannery.common.errors import EngineError, Problem, file_error
 from cannery.common.files import Pieces, temporary_folder, write_files
 from cannery.common.outside import MOST_CONFIG, parse_json
@@ -131,7 +132,7 @@ class Blobs:
         ):
             raw = cast("IO[bytes]", io.BufferedReader(Pieces(pieces), _CHUNK))
             try:
-                with tarfile.open(fileobj=raw, mode="r|") as archive:
+                with read_tar(raw, "r|") as archive:
                     for member in archive:
                         digest = "sha256:" + member.name.rpartition("/")[2]
                         known = digest in expected and self._known(digest)

@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import hashlib
 import io
 import struct
 import tarfile
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -163,6 +165,34 @@ def test_another_hash_is_refused(checkout: Checkout, tmp_path: Path) -> None:
     for simulated in (False, True):
         wrong, _ = refusal(bare, tmp_path, simulated=simulated)
         assert f"; {DIGEST} was published. The file is damaged" in wrong
+
+
+def test_an_archive_is_opened_only_if_it_has_the_published_hash(
+    checkout: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cannery.fetch.artifacts.machine_of", lambda *_: pytest.fail("opened"))
+    bare = checkout.matrix.targets["bare"]
+    pinned = {kind: file for kind, file in bare.artifacts.items() if file.sha256}
+    for file in pinned.values():
+        (tmp_path / file.name).write_bytes(run_file(elf(AARCH64)))
+    with pytest.raises(ArtifactError, match=f"; {DIGEST} was published"):
+        check_artifacts(bare, tmp_path, pinned)
+
+
+def test_a_header_that_unpacks_to_gigabytes_is_not_read(tmp_path: Path) -> None:
+    """Its size is limited, however little it takes in the archive."""
+    header = tarfile.TarInfo("pax")
+    header.type, header.size = tarfile.XHDTYPE, 1 << 32
+    path = tmp_path / "package.run"
+    with gzip.open(path, "wb", compresslevel=1) as packed:
+        packed.write(header.tobuf(tarfile.USTAR_FORMAT))
+        for _ in range(64):
+            packed.write(bytes(1 << 20))
+    tracemalloc.start()
+    assert machine_of(path) == ""
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 32 << 20
 
 
 def test_an_unreadable_file_is_an_error_of_its_own(
