@@ -163,7 +163,10 @@ def unpack(archive: Archive, parent: Path) -> Path:
 
 
 def _contents(bundle: Path, archive: Archive) -> Contents:
-    manifest = parse_json(archive.read(MANIFEST, MOST_CONFIG + 1), most=MOST_CONFIG)
+    try:
+        manifest = parse_json(archive.read(MANIFEST, MOST_CONFIG + 1), most=MOST_CONFIG)
+    except ValueError as error:
+        raise invalid(bundle, f"{MANIFEST}: {error}") from error
     if not isinstance(manifest, dict):
         raise invalid(bundle, f"{MANIFEST} is not an object")
     if manifest.get("schema") != _SCHEMA:

@@ -81,7 +81,6 @@ class Archive:
         """Unpack all members into ``folder``, which is made.
 
         Raises:
-            tarfile.TarError: the archive ends too early.
             OSError: a file cannot be written, or somebody else changes ``folder`` meanwhile.
         """
         folder.mkdir()
@@ -134,10 +133,13 @@ def opened(path: Path, sha256: str = "") -> Iterator[Archive]:
                 raise tarfile.ReadError(f"its sha256 is {digest}, and not {sha256}")
             stream.seek(0)
             # An archive that is compressed may be of any size.
-            with read_tar(stream, "r:") as tar:
-                yield Archive(tar=tar, sha256=digest, members=_checked(tar))
+            tar = read_tar(stream, "r:")
+            members = _checked(tar)
+        except OSError as error:
+            raise file_error("read", path, error) from error
         except _DAMAGED as error:
             raise tarfile.TarError(str(error) or type(error).__name__) from error
+        yield Archive(tar=tar, sha256=digest, members=members)
 
 
 def leads_out(name: str, target: str) -> bool:

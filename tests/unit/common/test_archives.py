@@ -20,8 +20,8 @@ def packed(folder: Path, members: Iterable[tarfile.TarInfo]) -> Path:
     """A plain archive of ``members``, whose files are of the letter x."""
     path = folder / "archive.tar"
     with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as archive:
-        for each in members:
-            archive.addfile(each, io.BytesIO(b"x" * max(each.size, 0)))
+        for info in members:
+            archive.addfile(info, io.BytesIO(b"x" * info.size))
     return path
 
 

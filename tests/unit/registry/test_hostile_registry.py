@@ -231,7 +231,7 @@ def test_the_number_of_manifests_has_a_limit_that_the_message_names(
 ) -> None:
     monkeypatch.setattr(transfer, "MOST_MANIFESTS", 20)
     images = [image(str(number)) for number in range(25)]
-    root = image_index([each.descriptor(PLATFORM) for each in images], {})
+    root = image_index([manifest.descriptor(PLATFORM) for manifest in images], {})
     store.keep(root, *images)
     with pytest.raises(RegistryError, match="more than 20 manifests"):
         closure(repository, root.digest)
@@ -243,7 +243,7 @@ def test_the_size_of_all_manifests_has_a_limit_that_the_message_names(
 ) -> None:
     monkeypatch.setattr(transfer, "MOST_BYTES", 10_000)
     images = [image(str(number) + "x" * 4000) for number in range(5)]
-    root = image_index([each.descriptor(PLATFORM) for each in images], {})
+    root = image_index([manifest.descriptor(PLATFORM) for manifest in images], {})
     store.keep(root, *images)
     with pytest.raises(RegistryError, match="manifests of more than 10,000 bytes"):
         closure(repository, root.digest)
