@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, Literal, Self
 
 from cannery.common.errors import file_error
+from cannery.common.files import open_file
 
 _PIECE = 1 << 20
 """The most bytes that are read at once, and of a header."""
@@ -123,7 +124,7 @@ def opened(path: Path, sha256: str = "") -> Iterator[Archive]:
             another user, or is in it twice.
     """
     try:
-        stream = path.open("rb")
+        stream = open_file(path)
     except OSError as error:
         raise file_error("read", path, error) from error
     with stream:

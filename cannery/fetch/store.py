@@ -236,7 +236,7 @@ def _write(path: Path, content: Mapping[str, object]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise file_error("write", path, error) from error
-    write_files({path: json.dumps(content, indent=1) + "\n"})
+    write_files({path: json.dumps(content, indent=1) + "\n"}, root=path.parent)
 
 
 def notes_of(partial: Path) -> Path:

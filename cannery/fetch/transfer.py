@@ -137,7 +137,8 @@ class Transfer:
                 self.discard()
             self.is_mixed = self.is_mixed or answer.offset > 0
             text = json.dumps({"url": address.url, "validator": answer.validator})
-            write_files({notes_of(self.partial): text + "\n"})
+            place = notes_of(self.partial)
+            write_files({place: text + "\n"}, root=place.parent)
             if answer.total - answer.offset > shutil.disk_usage(self.partial.parent).free:
                 raise OSError(errno.ENOSPC, "no space left on device")
             if answer.offset < (answer.total or _MOST):

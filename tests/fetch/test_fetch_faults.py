@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,21 @@ def test_what_others_put_in_the_place_of_a_download_is_not_written_through(
     assert not fetched.path.is_symlink()
     assert victim.exists() == (kind != "link to nothing")
     assert not victim.exists() or victim.read_text() == "kept"
+
+
+@pytest.mark.parametrize("place", ["partial/{sha256}.json", "records/{sha256}.json"])
+def test_a_note_that_is_a_link_is_not_written_through(
+    files: Files, tmp_path: Path, place: str
+) -> None:
+    file = a_file(CONTENT, [files.address("a/toolkit.run")])
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    link = tmp_path / "store" / place.format(sha256=file.sha256)
+    link.parent.mkdir(parents=True)
+    link.symlink_to(victim)
+    with suppress(FileError):
+        fetcher(tmp_path / "store").fetch(file)
+    assert victim.read_text() == "kept"
 
 
 def test_a_lock_that_is_a_link_is_an_error_and_not_followed(files: Files, tmp_path: Path) -> None:
