@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 import requests
 
-from cannery.common.errors import ArtifactError, EngineError, Problem
+from cannery.common.errors import ArtifactError, EngineError, Problem, some_of
 from cannery.common.http import LONGEST, SLOWEST, RetryPolicy, in_time
 from cannery.common.outside import MOST_CONFIG, parse_json
 from cannery.common.references import parse_reference
@@ -273,7 +273,7 @@ def locate(
             continue
         for platform in platforms:
             if platform not in present:
-                listed = ", ".join(sorted(present)) or "no platform"
+                listed = some_of(sorted(present), 10) or "no platform"
                 what = f"{reference} is for {listed}, and {platform} is needed."
                 raise ArtifactError(Problem(what=what, fix=f"Name an image for {platform}."))
         return LocatedImage(reference=reference, digest=document.digest, platforms=digests)

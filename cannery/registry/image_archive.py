@@ -28,7 +28,7 @@ from cannery.common.archives import read_tar
 from cannery.common.errors import EngineError, Problem, file_error
 from cannery.common.files import Pieces, temporary_folder, write_files
 from cannery.common.outside import MOST_CONFIG, parse_json
-from cannery.registry.oci import CONFIG, LAYERS, Descriptor, digest_of
+from cannery.registry.oci import CONFIG, LARGEST, LAYERS, Descriptor, digest_of
 
 _CHUNK = 1 << 20
 """The maximum size of a config or a manifest in bytes; layers may be smaller."""
@@ -218,17 +218,20 @@ def unpacked(blob: Descriptor, chunks: Iterator[bytes]) -> str:
     """The digest of a layer's uncompressed content.
 
     Raises:
-        ValueError: the layer is not compressed as its media type says.
+        ValueError: the layer is not compressed as its media type says, or has too many bytes.
     """
     starts = {LAYERS["zstd"]: _ZSTD, LAYERS["gzip"]: _GZIP}
     source = cast("IO[bytes]", io.BufferedReader(Pieces(chunks), _CHUNK))
     head = source.read(4)
     if blob.media_type not in starts or not head.startswith(starts[blob.media_type]):
         raise ValueError(f"{blob.digest} cannot be unpacked as {blob.media_type}")
-    plain, digest = _decompressed(source, head), hashlib.sha256()
+    plain, digest, size = _decompressed(source, head), hashlib.sha256(), 0
     try:
-        while chunk := plain.read(_CHUNK):
+        while size <= LARGEST and (chunk := plain.read(_CHUNK)):
             digest.update(chunk)
+            size += len(chunk)
     except (zstandard.ZstdError, zlib.error, gzip.BadGzipFile, EOFError) as error:
         raise ValueError(f"{blob.digest} cannot be unpacked: {error}") from error
+    if size > LARGEST:
+        raise ValueError(f"{blob.digest} unpacks to more than {LARGEST:,} bytes")
     return "sha256:" + digest.hexdigest()

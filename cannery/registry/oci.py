@@ -35,8 +35,8 @@ ATTESTED = "unknown/unknown"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 """The only form of a digest that is computed here, and so the only one that is accepted."""
 
-_LARGEST = 1 << 40
-"""The most bytes of what a descriptor names: 1 TiB."""
+LARGEST = 1 << 40
+"""The most bytes of what a descriptor names, and of a layer once it is unpacked: 1 TiB."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,9 +177,9 @@ def _descriptor(loaded: Mapping[str, Any]) -> Descriptor:
     platform, digest, size = loaded.get("platform") or {}, _text(loaded["digest"]), loaded["size"]
     if not is_digest(digest):
         raise ValueError(f"it names the digest {digest[:200]!r}, and only sha256 is read")
-    if type(size) is not int or not 0 <= size <= _LARGEST:
+    if type(size) is not int or not 0 <= size <= LARGEST:
         raise ValueError(
-            f"it names a size of {str(size)[:40]} bytes, and {_LARGEST:,} are the limit"
+            f"it names a size of {str(size)[:40]} bytes, and {LARGEST:,} are the limit"
         )
     return Descriptor(
         media_type=_text(loaded["mediaType"]),

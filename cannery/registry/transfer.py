@@ -6,7 +6,10 @@ The images are this machine's or another registry's.
 
 from __future__ import annotations
 
+import errno
 import io
+import os
+import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -101,6 +104,8 @@ def copy(source: Repository, destination: Repository, documents: Sequence[Docume
                 file.writelines(chunks)
 
         def download(blob: Descriptor) -> BinaryIO:
+            if blob.size > shutil.disk_usage(folder).free:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             source.read_blob(blob, write)
             return path.open("rb")
 

@@ -7,11 +7,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
+import zstandard
 
-from cannery.common.errors import CanneryError
+from cannery.common.errors import CanneryError, FileError
 from cannery.common.references import Reference
 from cannery.matrix.project import Project
 from cannery.publish.attestations import PREDICATE, SPDX
@@ -21,6 +22,7 @@ from cannery.publish.scan import bills
 from cannery.registry import transfer
 from cannery.registry.client import Repository
 from cannery.registry.http import RETRIES, RegistryError
+from cannery.registry.image_archive import unpacked
 from cannery.registry.oci import (
     ATTESTED,
     CONFIG,
@@ -297,6 +299,39 @@ def test_a_document_of_another_type_than_the_answer_names_is_refused(
     store.keep(lying)
     with pytest.raises(RegistryError, match=re.escape(f"is of the type {MANIFEST}")):
         closure(repository, A.digest)
+
+
+def test_a_layer_that_is_larger_than_the_disk_is_not_copied(
+    store: Store, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer = Descriptor(media_type=LAYERS["zstd"], digest=digest_of(b"huge"), size=1 << 40)
+    config = Descriptor(media_type=CONFIG, digest=digest_of(BLOB), size=len(BLOB))
+    root = image_manifest(config, [layer], {})
+    store.keep(root)
+    there = Repository(repository.host.replace("127.0.0.1", "localhost"), "there", retries=BRIEF)
+    monkeypatch.setattr(Repository, "has", lambda *_: False)
+    sent: list[str] = []
+
+    def put_blob(
+        _: Repository, blob: Descriptor, content: Callable[[], BinaryIO], *, mount: str
+    ) -> None:
+        with content() as stream:
+            sent.append(blob.digest + mount + str(len(stream.read())))
+
+    monkeypatch.setattr(Repository, "put_blob", put_blob)
+    with pytest.raises(FileError, match="no space left"):
+        transfer.copy(repository, there, [root])
+    assert sent == [f"{config.digest}2"]
+
+
+def test_a_layer_that_unpacks_to_more_than_a_limit_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cannery.registry.image_archive.LARGEST", 1 << 20)
+    content = zstandard.ZstdCompressor().compress(bytes(64 << 20))
+    layer = Descriptor(media_type=LAYERS["zstd"], digest=digest_of(content), size=len(content))
+    with pytest.raises(ValueError, match="unpacks to more than 1,048,576 bytes"):
+        unpacked(layer, iter([content]))
 
 
 def test_an_attested_sbom_of_a_terabyte_is_not_read(store: Store, repository: Repository) -> None:
