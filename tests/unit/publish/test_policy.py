@@ -53,6 +53,22 @@ def read(folder: Path, matrix: Matrix, text: str = TEXT) -> Publishing:
     return load(path, matrix)
 
 
+@pytest.mark.parametrize(
+    ("named", "key"),
+    [
+        ("", ""),
+        ("signed_with: keys/cosign.pub", "{folder}/keys/cosign.pub"),
+        ("signed_with: /etc/cosign.pub", "/etc/cosign.pub"),
+        ("signed_with: awskms:///alias/ascend", "awskms:///alias/ascend"),
+    ],
+)
+def test_the_key_of_promoted_images_is_beside_the_file(
+    tmp_path: Path, matrix: Matrix, named: str, key: str
+) -> None:
+    policy = read(tmp_path, matrix, TEXT + named)
+    assert policy.signed_with == key.format(folder=tmp_path)
+
+
 def test_the_tags_of_a_target(tmp_path: Path, matrix: Matrix) -> None:
     found = read(tmp_path, matrix)
     assert found.repository == "team/ascend"
