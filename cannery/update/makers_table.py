@@ -68,7 +68,7 @@ def read_table(text: str, name: str) -> list[TableRow]:
     """
     cells = [*_cells(text)]
     pythons = {
-        row["torch"]: _minors(row["pythons"])
+        row["torch"]: row["pythons"]
         for _, row in cells
         if {"torch", "pythons"} <= row.keys() and "torch_npu" not in row
     }
@@ -153,12 +153,19 @@ def _row(cells: Mapping[str, str], pythons: Mapping[str, str]) -> TableRow:
         torch=str(Version(torch)),
         torch_npu=str(Version(_BETA.sub("", torch_npu).strip())),
         cann=cann if _SERIES.fullmatch(cann) else str(CannVersion.parse(cann)),
-        pythons=pythons.get(torch, "") or _minors(cells.get("pythons", "")),
-        branch=cells.get("branch", "") or (product and f"v{torch}-{product}"),
+        pythons=_minors(pythons.get(torch, "")) or _minors(cells.get("pythons", "")),
+        branch=_word(cells.get("branch", "") or (product and f"v{torch}-{product}")),
         beta="true" if _BETA.search(torch_npu) else "",
         app=f"vllm-ascend v{Version(app)}" if app else "",
         triton_ascend="" if _UNPAIRED.fullmatch(triton_ascend) else str(Version(triton_ascend)),
     )
+
+
+def _word(text: str) -> str:
+    """``text``, which must mean nothing to YAML."""
+    if text and not re.fullmatch(r"[\w.+/-]{1,100}", text, re.ASCII):
+        raise ValueError(f"{text[:100]!r} is not the name of a branch")
+    return text
 
 
 def _plain(cell: str) -> str:

@@ -159,3 +159,22 @@ def test_a_series_stands_for_each_of_its_releases() -> None:
         ("2.12.0.post5", "9.1.0"),
         ("2.12.0.post5", "9.1.1"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("branch", "python"),
+    [
+        ("main, beta: true", ""),
+        ("x}, {torch: 9", ""),
+        ("main # source", ""),
+        ("\x1b[2J", ""),
+        ("v2.9.0", "Python3." + "9" * 5000),
+    ],
+)
+def test_a_cell_adds_nothing_to_the_row_of_compat_yaml(branch: str, python: str) -> None:
+    """Whoever can change the table would change other fields of the file."""
+    table = "| branch | PyTorch | TorchNPU | CANN | Python |\n|--|--|--|--|--|\n"
+    table += f"| {branch} | 2.9.0 | 2.9.0.post9 | CANN 9.1.1 | {python} |\n"
+    table += "\n| PyTorch | Python |\n|--|--|\n" + f"| PyTorch 2.9.0 | {python} |\n"
+    with pytest.raises(MatrixError, match="this row cannot be read"):
+        read_table(table, "table")
