@@ -49,6 +49,8 @@ _BUILD_PYTHON = "3.11"
 
 _OUTPUT = ("--annotation-style", "split", "--build-constraint", "build.txt")
 _UNIVERSAL = ("--universal", "--only-binary", ":all:")
+_FILE = re.compile(r"[\w.+!-]+", re.ASCII)
+_SHA256 = re.compile(r"([0-9a-f]{64})?")
 _EXCLUDED = "\n# The following packages were excluded from the output:"
 
 _NO_FILE = re.compile(r"\b(?P<name>[\w.-]+)==(?P<version>\S+) has no (?:usable )?wheels\b")
@@ -285,7 +287,10 @@ def _listed(
 
 
 def listed_files(pylock: str) -> dict[str, tuple[LockedFile, ...]]:
-    """Package to its files in a pylock.toml; ``sha256`` is empty if the index does not name it."""
+    """Package to its files in a pylock.toml; ``sha256`` is empty if the index does not name it.
+
+    Files whose name or hash no line of a lock can have are left out.
+    """
     listed = {}
     for package in parse_toml(pylock).get("packages", []):
         files = []
@@ -294,7 +299,8 @@ def listed_files(pylock: str) -> dict[str, tuple[LockedFile, ...]]:
                 path = entry.get("path") or unquote(urlsplit(entry.get("url", "")).path)
                 name = entry.get("name") or path.rpartition("/")[2]
                 sha256 = entry.get("hashes", {}).get("sha256", "")
-                files.append(LockedFile(name=name, sha256=sha256))
+                if _FILE.fullmatch(name) and _SHA256.fullmatch(sha256):
+                    files.append(LockedFile(name=name, sha256=sha256))
         listed[normal_name(package["name"])] = tuple(files)
     return listed
 

@@ -398,6 +398,26 @@ def test_files_are_read_as_uv_writes_them() -> None:
     assert listed_files('lock-version = "1.0"\n') == {}
 
 
+ODD_FILES = [
+    ("x-1-py3-none-any.any%0Aevil==1.whl", "a" * 64),
+    ("x-1-py3-none-any.any%20--hash.whl", "a" * 64),
+    ("x-1-py3-none-any%1B.whl", "a" * 64),
+    ("x-1-py3-none-any.whl", "a" * 63 + "\\n"),
+    ("x-1-py3-none-any.whl", "A" * 64),
+]
+
+
+@pytest.mark.parametrize(("name", "sha256"), ODD_FILES)
+def test_a_file_of_an_odd_name_or_hash_is_not_locked(name: str, sha256: str) -> None:
+    """It would add lines to the lock."""
+    text = f"""
+    [[packages]]
+    name = "x"
+    wheels = [{{url = "https://index.example.com/{name}", hashes = {{sha256 = "{sha256}"}}}}]
+    """
+    assert listed_files(text) == {"x": ()}
+
+
 def files(*ends: str) -> list[LockedFile]:
     """Files of foo-bar 1.0; each has another hash."""
     names = [end if end.endswith((".gz", ".whl")) else f"foo_bar-1.0-{end}.whl" for end in ends]
