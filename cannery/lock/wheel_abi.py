@@ -9,7 +9,9 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from urllib.parse import urlsplit
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote, urlsplit
 
 from packaging.version import Version
 
@@ -78,23 +80,29 @@ class WheelAbis:
         """
         if not url:
             raise ValueError("the package index does not say where it is")
-        index = self._source.index_url
-        login = urlsplit(index).netloc.rpartition("@")[0]
-        if login and origin(index) == origin(url) and "@" not in urlsplit(url).netloc:
-            url = url.replace("://", f"://{login}@", 1)
         try:
-            distant = _Distant(Client(self._source.ca), Address(url=url))
-            with zipfile.ZipFile(io.BufferedReader(distant, _BLOCK)) as wheel:
+            with self._opened(url) as file, zipfile.ZipFile(file) as wheel:
                 if wheel.getinfo(framework.library).file_size > _MOST:
                     raise ValueError(f"its {framework.library} is too large")
                 abi = cxx_abi(wheel.read(framework.library), framework.namespace)
-        except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
+        except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError) as error:
             raise ValueError(f"it is damaged ({error})") from error
         except KeyError as error:
             raise ValueError(f"it has no {framework.library}") from error
         if abi is None:
             raise ValueError(f"the names in its {framework.library} are of both ABIs or of none")
         return abi
+
+    def _opened(self, url: str) -> BinaryIO:
+        """The file at ``url``, which may be one of this machine, as of pip's find-links."""
+        index, parts = self._source.index_url, urlsplit(url)
+        if parts.scheme == "file":
+            return Path(unquote(parts.path)).open("rb")
+        login = urlsplit(index).netloc.rpartition("@")[0]
+        if login and origin(index) == origin(url) and "@" not in parts.netloc:
+            url = url.replace("://", f"://{login}@", 1)
+        distant = _Distant(Client(self._source.ca), Address(url=url))
+        return io.BufferedReader(distant, _BLOCK)
 
 
 class _Distant(io.RawIOBase):

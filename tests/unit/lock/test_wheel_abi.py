@@ -158,6 +158,15 @@ def test_an_unreadable_wheel_is_an_error_only_if_nothing_else_tells_its_abi(
     assert why in text and "add a row of cxx_abi for it" in text
 
 
+def test_a_wheel_may_be_a_file_of_this_machine(target: Target, tmp_path: Path) -> None:
+    path = tmp_path / "a torch+cpu.whl"
+    path.write_bytes(wheel(NEW))
+    assert "is 1, and compat.yaml says 0." in refused(target, path.as_uri())
+    path.unlink()
+    unknown = replace(target, cxx_abi=None)
+    assert "could not be read: [Errno 2] No such file" in refused(unknown, path.as_uri())
+
+
 def test_a_server_without_ranges_is_said(
     index: str, target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
