@@ -122,9 +122,12 @@ def nnal_abis(subject: Subject) -> tuple[tuple[CxxAbi, ...], tuple[CxxAbi, ...]]
     The ABI is that of the framework's wheel, and Huawei's choice only where there is no framework.
     """
     rows = best_first(row for row in subject.compat.abis if holds(row, subject))
-    of_framework = tuple(row for row in rows if row.torch or row.requirement)
-    of_images = tuple(row for row in rows if row not in of_framework)
-    return of_framework if _framework(subject) else of_images, of_images
+    of_images = tuple(row for row in rows if not (row.torch or row.requirement))
+    if subject.target.torch:
+        return tuple(row for row in rows if row.torch), of_images
+    if _framework(subject):
+        return tuple(row for row in rows if row.requirement), of_images
+    return of_images, of_images
 
 
 def _framework(subject: Subject) -> str:

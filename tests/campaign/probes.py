@@ -48,6 +48,9 @@ def of_row(row: Row, stock: Target) -> list[Target]:
     """Targets that ask what ``row`` says."""
     if isinstance(row, facts.Lifetime):
         return [_filled(stock, {_LIFETIMES.get(row.component, row.component): row.version})]
+    if isinstance(row, facts.CxxAbi) and row.requirement:
+        versions = _versions(row.requirement.specifier)
+        return [_filled(stock, {"mindspore": version}) for version in versions]
     choices = [[*_asked(name, value, row)] for name, value in row]
     combined = itertools.product(*[each for each in choices if each])
     found = [_filled(stock, dict(each for part in parts for each in part)) for parts in combined]
