@@ -242,7 +242,7 @@ def propose(
         notes.append(f"base {base} has Python {of_base}; {options.python} is taken from an archive")
     entries += of_cann
     index = ""
-    if options.machine == "x86_64":
+    if options.machine == "x86_64" and known.torch not in matrix.keys("torch_wheels"):
         indexes = matrix.keys("torch_indexes")
         cpu = (each for each in indexes if matrix.value("torch_indexes", each, "local") == "cpu")
         index = next(cpu, "") or "cpu"

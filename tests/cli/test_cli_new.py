@@ -62,6 +62,12 @@ def test_new_takes_torch_for_x86_64_from_an_index_without_cuda(checkout: Checkou
     checkout.run("check", "--target", "py312-torch290-cann920").accepted()
 
 
+def test_new_needs_no_index_for_a_torch_that_is_a_file(checkout: Checkout) -> None:
+    options = ("--python", "3.12", "--platform", "linux/amd64", "--torch", "2.13.0", "--write")
+    checkout.run("new", *options).accepted("added ")
+    assert not [line for line in lines_of(checkout) if "torch_index" in line]
+
+
 ANSWERS = {
     "platform": ("--platform", "linux/amd64"),
     "python": ("--python", "3.11.15"),
