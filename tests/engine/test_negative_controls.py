@@ -100,6 +100,13 @@ def test_torch_of_another_version(
     assert "undefined symbol" in said.text
 
 
+def test_nnal_of_the_other_abi(project: Project, main: Built, spoil: Spoil) -> None:
+    other = f"/usr/local/Ascend/nnal/atb/latest/atb/cxx_abi_{1 - (main.target.cxx_abi or 0)}"
+    image = spoil(main.image, f"ENV ATB_HOME_PATH={other}", name="other-abi")
+    result = _verify(project, main, image, no_device(), only=["nnal"])
+    assert {"test_abi_is_the_framework_s", "test_abi_is_torch_s"} <= _failed(result)
+
+
 def test_wrong_product(project: Project, main: Built, spoil: Spoil) -> None:
     image = spoil(main.image, "ENV NPUSIM_FAULT=matmul", name="wrong-product")
     result = _verify(project, main, image, simulated_device(main.simulated.host))
