@@ -59,7 +59,7 @@ LEFTOVER = ".cannery-new"
 """The end of the name of every file that is not in its place yet; a killed run leaves some."""
 
 LEFTOVER_AGE = 3600
-"""The age in seconds from which such a file is that of no run any more."""
+"""The age in seconds from which such a file is that of no run any more, on any machine."""
 
 
 MOST_BYTES = 16 << 20
@@ -160,7 +160,7 @@ def link_or_copy(source: Path, destination: Path) -> None:
     with suppress(FileNotFoundError):
         if os.path.samestat(source.stat(), destination.lstat()):
             return
-    temporary = destination.with_name(f".{destination.name}.{os.urandom(8).hex()}{LEFTOVER}")
+    temporary = destination.with_name(f"{_leftover_prefix()}{os.urandom(8).hex()}{LEFTOVER}")
     try:
         try:
             os.link(source.resolve(), temporary)
@@ -257,7 +257,11 @@ def _stage(path: Path, text: str, folders: list[Path]) -> Path:
         folders += [folder for folder in path.parents[::-1] if not folder.exists()]
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(LEFTOVER, f".{path.name}.", path.parent)
+            # os.replace would fail only after other files have been replaced. Of a name that is too
+            # long, this raises OSError.
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+            handle, name = tempfile.mkstemp(LEFTOVER, _leftover_prefix(), path.parent)
             break
         except (FileNotFoundError, FileExistsError):
             # Another run has removed the folder, which was empty.
@@ -276,13 +280,18 @@ def _stage(path: Path, text: str, folders: list[Path]) -> Path:
     return Path(name)
 
 
+def _leftover_prefix() -> str:
+    return f".{own_mark()}:"
+
+
 def _remove_leftovers(folder: Path) -> None:
     """Remove from ``folder``, in which a file has just been made, files of killed runs."""
     now = folder.stat().st_mtime
     for path in folder.glob(f".*{LEFTOVER}"):
         with suppress(OSError):
             # The time of a link's last change is that of another file.
-            if now - path.lstat().st_ctime > LEFTOVER_AGE:
+            old = now - path.lstat().st_ctime > LEFTOVER_AGE
+            if old or is_gone(path.name.removeprefix(".").rpartition(":")[0]):
                 path.unlink()
 
 

@@ -64,6 +64,8 @@ def compare(
     names = {str(path) for path in rendered}
     for path in (Path(name) for name in _files(project, folders, known) if name not in names):
         (orphans if _was_rendered(project, path) else strays).append(path)
+    # By its Dockerfile a folder is known to be rendered, also after a removal that was killed.
+    orphans.sort(key=lambda path: path.name == "Dockerfile")
     return Difference(changed=changed, orphans=tuple(orphans), strays=tuple(strays))
 
 

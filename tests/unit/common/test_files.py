@@ -241,6 +241,14 @@ def test_an_existing_link_stays(tmp_path: Path) -> None:
     assert (tmp_path / "a").stat().st_ctime_ns == before, "a new link changes the file"
 
 
+def test_leftovers_of_a_killed_run_are_removed_by_the_next(tmp_path: Path) -> None:
+    gone = own_mark().replace(f":{os.getpid()}:", ":1:")
+    for mark in (gone, own_mark()):
+        (tmp_path / f".{mark}:abcdefgh{LEFTOVER}").touch()
+    write_files({tmp_path / "file": "text"})
+    assert {*tree(tmp_path)} == {"file", f".{own_mark()}:abcdefgh{LEFTOVER}"}
+
+
 @pytest.mark.slow
 def test_old_leftovers_of_a_killed_run_are_removed_and_other_files_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
