@@ -61,7 +61,7 @@ COMMAND = Command(
 
 
 def run(options: PromoteOptions, project: Project) -> None:
-    """Copy, and print what to pull from there. If it fails, no tag has moved."""
+    """Copy, and print what to pull from there. A failure says what state the tags are in."""
     source = parse_reference(options.source)
     place = parse_reference(options.destination)
     if not source.version:

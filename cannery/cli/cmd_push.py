@@ -28,8 +28,8 @@ class PushCommandOptions(PushOptions, RequiredTargetOptions):
 
 COMMAND = Command(
     description="Uploads the selected images by digest, pulls and tests them again, writes a "
-    "record below releases/, and moves the tags last. If anything fails, no tag has moved. "
-    "See docs/publish.md.",
+    "record below releases/, and moves the tags last. If that fails, they are put back, and the "
+    "message says so of each. See docs/publish.md.",
     reads="images of the engine, matrix.yaml, publish.yaml, images/ and .cannery/reports/",
     writes="images and tags in the registry, and records in releases/",
     example="push --target 'py39-*' --registry registry.example.com",
@@ -40,7 +40,7 @@ COMMAND = Command(
 def run(options: PushCommandOptions, project: Project) -> None:
     """Push the image of every selected target, and print references to pull.
 
-    If it fails, no tag has moved.
+    If it fails, the last problem says what state the tags are in.
     """
     targets = selected(options, project)
     signing_key = options.signing_key or os.environ.get("CANNERY_SIGNING_KEY", "")

@@ -102,7 +102,7 @@ class FileError(CanneryError):
 
 
 class PublishError(CanneryError):
-    """What was asked of a registry is refused, or was undone; no tag has moved."""
+    """What was asked of a registry is refused, or was undone; the last line is about the tags."""
 
     exit_code = 10
 

@@ -85,6 +85,8 @@ def _asked(name: str, value: Any, row: Row) -> Iterator[_Part]:
     elif isinstance(row, facts.FileName) and name == "file":
         # Another name than Huawei's, so that the message says that one.
         yield [("file", "x.zip")]
+    elif isinstance(row, facts.ApplicationRow) and name == "application":
+        yield from ([(name, (value.name, each))] for each in _versions(value.specifier))
     elif name in ("requirement", "without") and value:
         yield from ([(name, text)] for text in (str(value), ""))
     elif name == "layout":
@@ -143,6 +145,10 @@ def _filled(stock: Target, asked: dict[str, Any]) -> Target:
     for name in asked.keys() & load_distributions().keys():
         suite |= {"distribution": load_distributions()[name], "suite": asked[name]}
     needed = [asked.get(key, "") for key in ("package", "requirement", "without")]
+    application = None
+    if "application" in asked:
+        component, version = asked["application"]
+        application = replace(_ASKING, name=component, component=component, version=version)
     if mindspore := asked.get("mindspore"):
         needed.append(f"mindspore=={mindspore}")
     return replace(
@@ -161,7 +167,7 @@ def _filled(stock: Target, asked: dict[str, Any]) -> Target:
         torch_npu="" if mindspore else asked.get("torch_npu", torch),
         apex=apex,
         deepspeed=asked.get("deepspeed", ""),
-        application=None,
+        application=application,
         requirements=tuple(filter(None, needed)),
     )
 
