@@ -303,7 +303,7 @@ def engine(session: nox.Session) -> None:
 
 @nox.session(tags=FULL)
 def faults(session: nox.Session) -> None:
-    """20 faults at random over engine and registry."""
+    """20 faults at random over engine and registry; kills at the writes of push and build."""
     session.run("pytest", *WITH_ENGINE, "tests/faults", *session.posargs)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import os
+import select
 import signal
 import sys
 from collections.abc import Sequence
@@ -49,14 +50,13 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
     except KeyboardInterrupt:
         _tell("interrupted; what was running has been stopped.")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of the output has gone, as with 'build.py list | head'.
-        _drop_output()
-        return 0
     except OSError as error:
         if error.errno is None:
             raise
+        is_unread = isinstance(error, BrokenPipeError) and _reader_has_gone()
         _drop_output()
+        if is_unread:
+            return 0
         place = f"{error.filename}: " if error.filename else ""
         reason = f"{place}{os.strerror(error.errno).lower()}."
         _tell(f"{reason} Check disk space and permissions, then retry.")
@@ -82,6 +82,13 @@ def _tell(message: str) -> None:
     from cannery.common import console
 
     console.error(printable(message))
+
+
+def _reader_has_gone() -> bool:
+    """Whether nobody reads the output any more, as with 'build.py list | head'."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), select.POLLOUT)
+    return any(state & (select.POLLERR | select.POLLHUP) for _, state in poll.poll(0))
 
 
 def _drop_output() -> None:

@@ -79,9 +79,7 @@ _LIFETIMES = {"cann": "cann", "torch_npu": "torch", "python": "pythons"}
 def _asked(name: str, value: Any, row: Row) -> Iterator[_Part]:
     """The values of the targets that ask about the field ``name``, one list for each choice."""
     if isinstance(row, facts.Package) and name == "package":
-        yield from ([("package", text)] for text in _requirements(row))
-        if row.package == _HCCL_TEST:
-            yield [("hccl_test", True)]
+        yield from _package(row)
     elif isinstance(row, facts.FileName) and name == "file":
         # Another name than Huawei's, so that the message says that one.
         yield [("file", "x.zip")]
@@ -103,6 +101,12 @@ def _asked(name: str, value: Any, row: Row) -> Iterator[_Part]:
             key = type(row).__name__.lower()
         paired = _PAIRED if isinstance(row, facts.Compatible) else []
         yield from ([(key, each), *paired] for each in (*_versions(value), *_MORE.get(name, ())))
+
+
+def _package(row: facts.Package) -> Iterator[_Part]:
+    yield from ([("package", text)] for text in _requirements(row))
+    if row.package == _HCCL_TEST:
+        yield [("hccl_test", True)]
 
 
 def _requirements(row: facts.Package) -> list[str]:

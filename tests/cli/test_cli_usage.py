@@ -119,6 +119,26 @@ def test_a_closed_stdout_pipe_is_no_error(program: Checkout, arguments: list[str
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_another_broken_pipe_is_an_error(program: Checkout) -> None:
+    """As of a connection: the output has its reader, and the command has not done its work."""
+    lines = [
+        "import sys",
+        "from cannery import cli",
+        "def broken(*_): raise BrokenPipeError(32, 'Broken pipe')",
+        "cli._run = broken",
+        "sys.exit(cli.main(['list']))",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        cwd=program.root,
+        env=program.environ(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    Result(code=done.returncode, out=done.stdout, err=done.stderr).refused(9, "broken pipe.")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["list"]])
 def test_unwritable_output_is_an_error(program: Checkout, arguments: list[str]) -> None:
