@@ -92,8 +92,8 @@ class Row(Model):
     @cached_property
     def line(self) -> int:
         """Its line in compat.yaml, counted from 1."""
-        where = self.place()
-        return where.line if where else 0
+        # Rows are sorted by it, and a place takes ten times as long.
+        return self._map.mark.line + 1 if self._map is not None else 0
 
     @property
     def says(self) -> str:

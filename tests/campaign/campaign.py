@@ -42,6 +42,8 @@ FILES = {
 }
 """The files, each with its share of the edits in percent."""
 
+_NO_DEFINITIONS = ("compat.yaml", "publish.yaml")
+
 _EDITS = {**LINE_EDITS, **STRUCTURE_EDITS}
 
 
@@ -117,7 +119,9 @@ class Campaign:
         path = self._projects[edit.file].root / edit.file
         path.write_bytes(encoded(edit.after))
         try:
-            return self._judged(edit, read(self._projects[edit.file]))
+            # What these files do not define is as before.
+            known = self._before.definitions if edit.file in _NO_DEFINITIONS else None
+            return self._judged(edit, read(self._projects[edit.file], known))
         except CanneryError as error:
             lost = [str(each) for each in error.problems if not self._is_placed(edit, each.where)]
             if lost:

@@ -40,14 +40,17 @@ class Meaning:
     publishing: Publishing
 
 
-def read(project: Project) -> Meaning:
-    """The meaning of the files of ``project``; what it raises is the answer to an edit."""
+def read(project: Project, definitions: Definitions | None = None) -> Meaning:
+    """The meaning of the files of ``project``, of which ``definitions`` may be known.
+
+    What it raises is the answer to an edit.
+    """
     matrix = project.matrix()
     path = project.matrix_file
     return Meaning(
         matrix=matrix,
         targets={name: replace(each, span=_NOWHERE) for name, each in matrix.targets.items()},
-        definitions=_definitions(path),
+        definitions=definitions or _definitions(path),
         compat=project.compat(),
         publishing=load(project.publish_file, matrix),
     )
