@@ -17,7 +17,7 @@ import runpy
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -97,7 +97,7 @@ def arm(root: Path, number: int, log: Path) -> None:
 
     def before_request(self: Any, method: str, url: str, *given: Any, **more: Any) -> None:
         if url.startswith("/v2/") and method not in ("GET", "HEAD"):
-            points.reached(f"{method} {url}")
+            points.reached(f"{method} {url.partition('?')[0]}")
         putrequest(self, method, url, *given, **more)
 
     for name in _MOVES:
@@ -118,13 +118,9 @@ def points_in(log: Path) -> list[Point]:
     return [Point(number=number, what=what) for number, what in enumerate(lines, 1)]
 
 
-def first_and_last(points: list[Point]) -> Iterator[Point]:
-    """Of each kind of point the first and the last."""
-    kinds: dict[str, list[Point]] = {}
-    for each in points:
-        kinds.setdefault(each.kind, []).append(each)
-    chosen = {number for same in kinds.values() for number in (same[0].number, same[-1].number)}
-    return (each for each in points if each.number in chosen)
+def one_of_each(points: list[Point]) -> list[Point]:
+    """The last point of each kind, in their order."""
+    return sorted({each.kind: each for each in points}.values(), key=lambda each: each.number)
 
 
 def in_child(action: Callable[[], int], root: Path, number: int, log: Path) -> int:
