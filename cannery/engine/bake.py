@@ -49,8 +49,11 @@ _EXPORTS = ("exporting to ", "importing to ")
 _TAIL = 25
 """The number of last lines of a target that are searched for the reason of a failure."""
 
-_REASON = re.compile(r"ERROR|error:|\bcause:|Caused by:")
-"""Matches the lines with the reason of a failure; uv writes the causes of an error below it."""
+_REASON = re.compile(r"ERROR|error:|\bcause:|Caused by:|I/O error")
+"""Matches the lines with the reason of a failure; uv writes the causes of an error below it.
+
+All that dash says of a full disk is "echo: I/O error".
+"""
 
 REPEATED = re.compile(r"ERROR: (?:failed to build: )?failed to (?:solve|run Build function): ")
 """The beginning of the line in which buildx repeats the error of a step.
@@ -315,6 +318,8 @@ def _failure(target: str, code: int, tail: Iterable[str], log: Path) -> BuildErr
     # Steps run programs of all kinds, so only their texts can be searched. This only adds a hint.
     if "no space left on device" in text.lower():
         fix = "The engine's disk is full: 'docker system df' shows its use. " + fix
+    elif "i/o error" in text.lower():
+        fix = "The engine's disk is full or broken: 'docker system df' shows its use. " + fix
     elif "certificate" in text.lower():
         fix = "A certificate is not trusted: name your own CA file with --ca. " + fix
     elif "rpc error: code = Unavailable" in text or "ERROR: Unavailable:" in text:

@@ -53,7 +53,7 @@ def _run(site: Site, name: str, at: int, log: Path) -> tuple[int, str]:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     return done.returncode, done.stdout
 

@@ -336,6 +336,11 @@ FAILURES = {
         "No space left",
         "The engine's disk is full: 'docker system df' shows its use.",
     ),
+    "a full disk in dash": (
+        f"{LONG}\n/bin/sh: 1: echo: echo: I/O error\nERROR: process: exit code: 2",
+        "(9).\n/bin/sh: 1: echo: echo: I/O error\nERROR: process",
+        "The engine's disk is full or broken: 'docker system df' shows its use.",
+    ),
     "a certificate": (
         "error: invalid peer certificate: UnknownIssuer\nERROR: exit code: 2",
         "UnknownIssuer\nERROR: exit",
