@@ -16,7 +16,10 @@ KINDS = ("root", "symptom", "echo", "wait", "bare", "note", "question")
 
 
 class Cause(NamedTuple):
-    """A row of the table. ``codes`` mean it, ``names`` are what people look for it by."""
+    """A row of the table. ``codes`` mean it, ``names`` are what people look for it by.
+
+    ``mend_named`` is ``mend`` with values of the line, ``native`` that for programs in C++.
+    """
 
     id: str
     kind: str
@@ -24,6 +27,8 @@ class Cause(NamedTuple):
     named: str
     why: str
     mend: str
+    mend_named: str
+    native: str
     sure: str
     sources: tuple[str, ...]
     codes: tuple[str, ...]
@@ -32,10 +37,11 @@ class Cause(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A cause in a line, and the values of its text."""
+    """A cause in a line, the values of its text, and the part of the line that says so."""
 
     cause: Cause
     values: Values
+    by: str = ""
 
 
 @once
@@ -51,6 +57,8 @@ def causes() -> dict[str, Cause]:
             named=row.get("named", ""),
             why=row["why"],
             mend=row["mend"],
+            mend_named=row.get("mend_named", ""),
+            native=row.get("native", ""),
             sure=row["sure"],
             sources=tuple(cited[key] for key in words(row["source"])),
             codes=words(row.get("codes", "")),
@@ -78,14 +86,17 @@ def causes_in(text: str, before: tuple[str, ...] = ()) -> list[Found]:
     found: dict[str, Found] = {}
     judged = judge_line(text, before)
     if judged and judged[0]:
-        found[judged[0]] = Found(causes()[judged[0]], judged[1])
+        found[judged[0]] = Found(causes()[judged[0]], judged[1], text)
     for cause, pattern in _patterns():
-        if cause.id not in found and pattern.search(text):
-            found[cause.id] = Found(cause, {})
+        match = pattern.search(text) if cause.id not in found else None
+        if match:
+            named = match.groupdict().items()
+            values = {name.partition("__")[0]: value for name, value in named if value}
+            found[cause.id] = Found(cause, values, match[0])
     for code in codes_in(text):
         known = _by_code().get(code)
         if known and known.id not in found:
-            found[known.id] = Found(known, {})
+            found[known.id] = Found(known, {}, code)
     return sorted(found.values(), key=lambda each: KINDS.index(each.cause.kind))
 
 

@@ -17,10 +17,10 @@ from .examine import describe, examine
 from .explain import explain, near
 from .fixes import FIXES
 from .host import Host
-from .log_files import LogError
 from .log_report import examine_logs
 from .machine import IMAGE, Machine
 from .nodes import NodeError, compare_nodes, read_node
+from .packed import LogError
 from .plain_text import printable
 from .problems import Problem, ProblemError, UsageError, did_you_mean
 from .report import as_json, as_text, exit_code, log_text, summary

@@ -4,69 +4,34 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, NamedTuple
+from typing import Iterator, NamedTuple, Pattern
 
 from .causes import Cause, Found, causes, causes_in, codes_of
 from .codes import catalogue, family, is_inner
+from .ini import read_ini
+from .lazy import once
 from .log_files import Piece, pieces, text_of
 from .owners import Values
-from .prefix import Line, Time, read_line
+from .prefix import Line, Time, process_of, read_line
 from .sieve import ENOUGH, Hit, Kin, Sieve
 
-IGNORED = re.compile(
-    r"Failed to import from vllm\._C|Failed to import from custom_ar|vllm\._moe_C"
-    r"|TBE Subprocess\[task_distribute\]|main process disappeared"
-    r"|Triton is not installed|Failed to import Triton kernels"
-    r"|[Tt]riton.{0,60}not (?:installed|available)"
-    r"|will fall back to run on the CPU|can be ignored|does not affect"
-    r"|pip's dependency resolver does not currently|which is incompatible\."
-    r"|ProcessLookupError|KeyboardInterrupt|CancelledError|BrokenPipeError|GeneratorExit"
-    r"|Generated text:|Prompt: |resource_tracker|Exception ignored in|ForkServerProcess"
-    r"|\(attempt \d+ (?:of|/) ?\d+\)|entering retry loop|trying again|retrying|will retry"
-    r"|Unable to register cu\w+ factory"
-    r"|find the tbe operator implementation|rtGetDevMsg execut|Falling back|falling back|skipped\b"
-    r"|Some HCCL operations have failed or timed out|taking the entire process down"
-    r"|execution timeout .{0,80}is bigger than watchdog timeout"
-    r"|Failed to import vllm_ascend_C:No module|Failed to register custom ops"
-    r"|^[^:]{0,120}\b(?:Solution|Possible Cause): ?"
-    r"|may (?:be|have been) (?:cancelled|aborted)|Note: ASCEND_LAUNCH_BLOCKING|^captured: "
-)
-"""What programs write while all is well, or beside what is wrong."""
+@once
+def signs() -> dict[str, Pattern[str]]:
+    """Section of signs.ini to its pattern."""
+    rows = read_ini(__name__, "signs.ini")
+    return {
+        name: re.compile("|".join(filter(None, map(str.strip, row["log"].splitlines()))))
+        for name, row in rows.items()
+    }
 
-_CAUGHT = re.compile(
-    r"[Ff]ailed to import|[Cc]ould not (?:import|find)|are not available: |^import error:"
-    r"|not installed\."
-    r"|WARNING|UserWarning|warnings\.warn|[Cc]annot import|is disabled|will be disabled|, using "
-)
+
+IGNORED, GUESSES, ABORT = (signs()[name] for name in ("ignored", "guesses", "abort"))
+_CAUGHT, _ERROR, _STRUCTURE = (signs()[name] for name in ("caught", "error", "structure"))
+_STRONG_WARNING, _LOOKS = signs()["strong-warning"], signs()["looks"]
 _EXCEPTION = re.compile(
     r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Failure|Timeout|Interrupt)"
-    r"|Exception|(?:[a-z_]\w*\.){2,}[A-Z]\w+)"
+    r"|Exception|(?:[a-z_]\w*\.){2,}[A-Z]\w+|(?:[a-z_]\w*\.)+error)"
     r"(?:\([\w, ]+\))?(?::\s|:?$)"
-)
-_GUESSES = re.compile(
-    r"(?:[Pp]otential|[Pp]ossible|[Ll]ikely|[Cc]ommon) (?:root )?(?:causes|reasons)\b"
-)
-"""What programs write before a list of what can have happened: it says nothing of what did."""
-
-ABORT = re.compile(
-    r"terminate called after throwing|\bAssertion .{1,200} failed|[A-Z]_ASSERT\(.{1,200}\) failed"
-    r"|^panic: |^Fatal Python error: |Aborted \(core dumped\)|^Aborted$"
-)
-"""What programs in C++ and Go say instead of an exception's name."""
-
-_ERROR = re.compile(
-    r"(?!Traceback|File |During handling|The above|ERR\d|\[ERROR\])(?=\S.{10})"
-    r".*(?:[Ff]ail|[Ee]rror|[Cc]an ?not|[Uu]nable|[Ii]nvalid|not found|timed out|refused|denied"
-    r"|[Ee]xception|not support|[Uu]nsupported|abort|crash|exceed|more than|less than"
-    r"|too (?:large|small|many|long)|not enough|mismatch|missing|[Ee]mpty)"
-)
-"""What an error says whose line is marked as one."""
-
-_SOURCE_ERROR = re.compile(r"\S+\.(?:cpp|cc|cu|c|h):\d+: .*error$|\S+: line \d+: syntax error")
-"""What a program in C++, and a shell, say with the place in the source."""
-
-_STRONG_WARNING = re.compile(
-    r"error code is|\bE[A-Z1-9]\d{4}\b|command error|terminated with exception"
 )
 _FRAME = re.compile(r'File "[^"]+", line \d+, in |\.py:\d+: \w*Warning: ')
 """A line of Python after which it prints the source."""
@@ -76,24 +41,12 @@ _STATEMENT = re.compile(r" {4,}(?:raise \w|assert |print\(|warnings\.|log(?:ger|
 
 _SIGNED = re.compile(r"RankID:|^\s*rank\s+: \d")
 _KEPT = 4
+_LIVING = 64
+"""How many lines of a block are looked at for processes that go on."""
 _MOST_SHAPES = 1 << 16
 _NEAR = 14
 _FOLLOWS = 4
-_GOES_ON = (
-    r"'loss': |\bloss[:=]? ?\d|lm loss: \d|'train_runtime'|Application startup complete"
-    r"|POST \S+ HTTP/1\.1\" 200|fired up and ready|[Tt]raining (?:completed|finished|Over)"
-    r"|Epoch \d+ completed|\| success\b|(?<!not )run success|successfully!"
-    r"|[Ee]val (?:completed|done)|worker group successfully finished"
-    r"|\d+ passed|download done|Job '\w+' succeeded|Loading safetensors checkpoint shards: +100%"
-    r"|throughput: [1-9]|train metrics|eval metrics|\[INFO:swift\] End time"
-    r"|checkpoint\S* saved|saved \d+ shards|saved to |^Successfully installed "
-)
 _BAD_NUMBER = re.compile(r": (?:nan|NAN|inf)\b")
-_ENDED = (
-    r"'train_runtime'|[Tt]raining (?:completed|finished|Over)|Epoch \d+ completed|Shutting down"
-    r"|Application shutdown complete|Finished server process|End time of running"
-    r"|successfully finished|[Ee]val (?:completed|done)"
-)
 
 
 class Event(NamedTuple):
@@ -110,10 +63,14 @@ class Event(NamedTuple):
     pid: int
     stream: str
     weak: bool
+    process: str
+    """What tells lines of its process from those of others; empty if nothing does."""
+    by: str
+    """The part of the line that names the cause."""
 
 
 class _Good:
-    """Finds the last line of a block that says that all is well."""
+    """Finds the last lines of a block that say that all is well."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = re.compile(pattern)
@@ -122,8 +79,8 @@ class _Good:
         self._shapes: dict[bytes, bool] = {}
         """Whether lines of a shape can be such lines."""
 
-    def last_line(self, piece: Piece) -> int:
-        """Its number; 0 if there is none."""
+    def last_lines(self, piece: Piece) -> dict[str, int]:
+        """Process to the number of its last such line."""
         known, shapes = self._shapes, piece.shapes
         if len(known) > _MOST_SHAPES:
             known.clear()
@@ -131,12 +88,13 @@ class _Good:
             text = text_of(piece.lines[shapes.index(shape)])
             known[shape] = bool(self._like.search(text))
         good = {shape for shape in piece.kinds if known[shape]}
-        for index in range(len(shapes) - 1, -1, -1) if good else ():
-            if shapes[index] in good:
-                text = text_of(piece.lines[index])
-                if self._pattern.search(text) and not _BAD_NUMBER.search(text):
-                    return piece.number + index
-        return 0
+        places = [index for index, shape in enumerate(shapes) if shape in good] if good else []
+        found: dict[str, int] = {}
+        for index in reversed(places[-_LIVING:]):
+            text = text_of(piece.lines[index])
+            if self._pattern.search(text) and not _BAD_NUMBER.search(text):
+                found.setdefault(process_of(text), piece.number + index)
+        return found
 
 
 class Reader:
@@ -146,13 +104,18 @@ class Reader:
         self.events: list[Event] = []
         self.counts: dict[str, int] = {}
         self.size = 0
-        self.goes_on: dict[int, int] = {}
+        self.goes_on: dict[tuple[int, str], int] = {}
+        """File and process to the last line in which that process does its work."""
+        self.installed: dict[int, int] = {}
         self.ended: dict[int, int] = {}
+        self.suspect: tuple[int, int, str] | None = None
+        """File, number and text of the last line that looks like a failure and has no cause."""
         self.ranks: dict[int, set[int]] = {}
         self._places: dict[tuple[int, str, str], list[int]] = {}
         self._last: dict[str, Line] = {}
         self._signed: tuple[int, Line | None] = (0, None)
-        self._goes_on, self._ends = _Good(_GOES_ON), _Good(_ENDED)
+        names = ("goes-on", "installed", "ended")
+        self._goes_on, self._installs, self._ends = (_Good(signs()[n].pattern) for n in names)
         self._file = 0
 
     def read(self, path: str) -> None:
@@ -175,14 +138,16 @@ class Reader:
         if not self.events or self.events[-1].file != self._file:
             return
         first = next(each for each in self.events if each.file == self._file)
-        number = self._goes_on.last_line(piece)
-        if number:
-            self.goes_on[self._file] = number
+        for process, number in self._goes_on.last_lines(piece).items():
+            self.goes_on[self._file, process] = number
+        self.installed[self._file] = max(
+            [self.installed.get(self._file, 0), *self._installs.last_lines(piece).values()]
+        )
         if self._file not in self.ended:
             blocks = [piece] if first.number < piece.number else [*filter(None, (earlier, piece))]
-            ended = next(filter(None, map(self._ends.last_line, blocks)), 0)
+            ended = [number for each in blocks for number in self._ends.last_lines(each).values()]
             if ended:
-                self.ended[self._file] = ended
+                self.ended[self._file] = max(ended)
 
     def _line(self, hit: Hit) -> bool:
         """Take the events of a line; whether it has any, or says whose those beside it are."""
@@ -197,14 +162,16 @@ class Reader:
         caught = line.level != "error" and not _EXCEPTION.match(line.text)
         mild = line.level == "warning" or (caught and _CAUGHT.search(hit.text))
         weak = bool(mild) and not _STRONG_WARNING.search(hit.text)
-        text = _GUESSES.split(hit.text, 1)[0]
+        text = GUESSES.split(hit.text, 1)[0]
         found = causes_in(text, hit.before)
         if not weak and not found:
             ended = _EXCEPTION.match(line.text) or ABORT.search(line.text)
             found = [*_bare(text, exception=bool(ended))]
             error = line.level == "error" and _ERROR.match(line.text)
-            if not found and (error or _SOURCE_ERROR.match(line.text)):
-                found = [Found(causes()["error-line"], {})]
+            if not found and (error or _STRUCTURE.match(line.text)):
+                found = [Found(causes()["error-line"], {}, line.text)]
+        if not found and _LOOKS.search(line.text):
+            self.suspect = (self._file, hit.number, hit.text.strip())
         for each in found:
             goes_on = caught and self._continues_warning(each, hit)
             self._add(each, hit, line, weak=weak or goes_on)
@@ -227,7 +194,7 @@ class Reader:
         rank = line.rank if line.rank >= 0 else last.rank if last else -1
         event = Event(
             *(found.cause, found.values, self._file, hit.number, hit.text.strip(), time),
-            *(rank, line.device, line.pid, stream, weak),
+            *(rank, line.device, line.pid, stream, weak, process_of(hit.text), found.by[:200]),
         )
         key = (self._file, stream, found.cause.id)
         if key not in hit.alike.places:
@@ -302,14 +269,14 @@ def _bare(text: str, *, exception: bool) -> Iterator[Found]:
     codes = [code for code in codes_of(text) if not code.startswith("ERR")]
     for code in codes:
         if is_inner(code):
-            yield Found(table["inner"], {"code": code, "family": family(code)})
+            yield Found(table["inner"], {"code": code, "family": family(code)}, code)
             continue
         row, belongs = catalogue().get(code), family(code)
         if row:
             values = {"code": code, "meaning": row.meaning, "family": belongs, "source": row.source}
-            yield Found(table["code"], values)
+            yield Found(table["code"], values, code)
         else:
             values = {"code": code, "family": f" (it looks like: {belongs})" if belongs else ""}
-            yield Found(table["code-unknown"], values)
+            yield Found(table["code-unknown"], values, code)
     if exception and not [code for code in codes if not is_inner(code)]:
-        yield Found(table["exception"], {})
+        yield Found(table["exception"], {}, text)

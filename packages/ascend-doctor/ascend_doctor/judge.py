@@ -27,6 +27,12 @@ _NEAR = 40
 _ON_THE_CARD = {"operator-crash", "operator-timeout", "aicpu-failed", "operator-arguments"}
 """Symptoms that do not follow from a reason that is told later."""
 
+_LAUNCHERS = {"raylet", "gcs_server"}
+"""Processes that report what became of others, and start them again."""
+
+_INSTALLING = {"network", "dev-wheel-index", "package-range", "build-failed", "error-line"}
+"""What an installer can overcome."""
+
 _SAYS_WHY = re.compile(r"[Mm]emory|oom|OOM|bad_alloc")
 
 
@@ -39,6 +45,8 @@ class Outcome(NamedTuple):
     notes: tuple[Event, ...]
     counts: dict[str, int]
     size: int
+    suspect: tuple[int, int, str] | None = None
+    """File, number and text of the last line that looks like a failure, if no cause is known."""
 
 
 def judge_logs(paths: list[str]) -> Outcome:
@@ -61,9 +69,12 @@ def _outcome(reader: Reader) -> Outcome:
     lines = [each for each in failing if each.cause.id == "error-line"]
     if any(each.cause.id not in _VAGUE for each in failing):
         failing = [each for each in failing if each.cause.id != "error-line"]
-    over = [each for each in events if each not in alive]
     if not failing:
-        return Outcome(False, None, (), tuple(_once([*notes, *over])), reader.counts, reader.size)
+        kept = {id(each) for each in alive}
+        over = [each for each in events if id(each) not in kept]
+        harmless = tuple(_once([*notes, *over]))
+        suspect = _suspect(alive, reader)
+        return Outcome(False, None, (), harmless, reader.counts, reader.size, suspect)
     root = _root(failing, alive)
     root = next(_long_before(root, failing), root)
     root = next(_reasons_of_an_end(root, [*failing, *lines]), root)
@@ -73,9 +84,20 @@ def _outcome(reader: Reader) -> Outcome:
     return Outcome(True, root, tuple(follows), tuple(_once(notes)), reader.counts, reader.size)
 
 
+def _suspect(alive: list[Event], reader: Reader) -> tuple[int, int, str] | None:
+    """The last line that looks like a failure: a warning with a cause, or one without any."""
+    weak = [(each.file, each.number, each.text) for each in alive]
+    return max([*weak, *([reader.suspect] if reader.suspect else [])], default=None)
+
+
 def _recovered(event: Event, reader: Reader) -> bool:
-    """Whether the run went on after the event, or had ended well before it."""
-    if event.number <= reader.goes_on.get(event.file, 0):
+    """Whether its process went on with its work after the event, or had ended well before it."""
+    places = [(event.file, event.process)]
+    if event.process in _LAUNCHERS or (not event.process and event.cause.id != "exception"):
+        places = [key for key in reader.goes_on if key[0] == event.file]
+    if event.number <= max((reader.goes_on.get(each, 0) for each in places), default=0):
+        return True
+    if event.cause.id in _INSTALLING and event.number <= reader.installed.get(event.file, 0):
         return True
     ended = reader.ended.get(event.file, 0)
     return bool(0 < ended < event.number and (_rank_of(event) > 1 or event.weak))
@@ -112,7 +134,9 @@ def _root(failing: list[Event], alive: list[Event]) -> Event:
         telling = [each for each in telling if each.rank in (first, -1)]
     best = min(map(_rank_of, telling))
     same = [each for each in telling if _rank_of(each) == best]
-    return min(enumerate(same), key=lambda each: _order(each[1], same, each[0]))[1]
+    ranks, files = {each.rank for each in same} - {-1}, {each.file for each in same}
+    timed = (len(ranks) > 1 or len(files) > 1) and all(each.time for each in same)
+    return min(same, key=lambda each: _order(each, timed=timed))
 
 
 def _long_before(root: Event, events: list[Event]) -> Iterator[Event]:
@@ -166,14 +190,9 @@ def _exception_before(events: list[Event]) -> list[Event]:
     return sorted(found, key=lambda each: (each.time or (), each.file, each.number))
 
 
-def _order(event: Event, events: list[Event], place: int) -> tuple[object, ...]:
+def _order(event: Event, *, timed: bool) -> tuple[object, ...]:
     """By time where all have one and they are of several files or ranks; else as they were read."""
-    ranks, files = {each.rank for each in events} - {-1}, {each.file for each in events}
-    several = len(ranks) > 1 or len(files) > 1
-    if several and all(each.time for each in events):
-        assert event.time
-        return (_bare_order(event), event.time, place)
-    return (_bare_order(event), place)
+    return (_bare_order(event), event.time or ()) if timed else (_bare_order(event),)
 
 
 def _bare_order(event: Event) -> int:

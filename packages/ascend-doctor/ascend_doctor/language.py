@@ -32,7 +32,20 @@ _WORDS = {
     "no findings": "没有发现问题",
     "Follows from it:": "随之而来:",
     "Harmless, or the run went on:": "无害,或之后运行仍在继续:",
-    "the logs have no failure.": "日志中没有失败。",
+    "no failure that is known was found.": "没有发现已知的失败。",
+    "The last line that looks like one is": "最后一行像失败的是",
+    "Not read:": "没有读取:",
+    "names:  ": "涉及:",
+    "at": "位于",
+    "by": "依据",
+    "operator": "算子",
+    "remote rank": "对端 rank",
+    "address": "地址",
+    "chip": "芯片",
+    "Look at the log of rank {} first.": "先看 rank {} 的日志。",
+    "Read {} first.": "先看 {}。",
+    "The log says: '{}'": "日志说:'{}'",
+    "Also try a newer release of {}, whose code called it.": "也可以试 {} 的新版本,是它的代码调用的。",
 }
 
 

@@ -6,14 +6,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .causes import Cause
+from .causes import Cause, codes_of
 from .events import Event
+from .evidence import evidence
 from .judge import judge_logs
 from .language import texts, word
-from .log_files import STDIN, log_paths
+from .log_files import log_paths
 from .owners import Values
+from .packed import STDIN
+from .reasons import reasoned
 
 SHOWN = 300
+LONGEST = 2000
 _LONGEST = 60
 _LONGEST_PATH = 40
 VERSIONS = {
@@ -31,7 +35,7 @@ def examine_logs(paths: list[str], target: str = "") -> dict[str, Any]:
 
     ``target`` is the target.json of the image in which the run was, where there is one.
     """
-    files = log_paths(paths)
+    files, left_out = log_paths(paths)
     outcome = judge_logs(files)
     versions = _versions(target)
     findings = []
@@ -42,10 +46,20 @@ def examine_logs(paths: list[str], target: str = "") -> dict[str, Any]:
     ):
         for event in events:
             found = _finding(event, role, files, outcome.counts[event.cause.id])
-            if role == "root" and event.cause.id in VERSIONS and versions:
-                found["here"] = versions
+            if role == "root":
+                said = evidence(event, files[event.file])
+                found["message"] = [line[:LONGEST] for line in said.message]
+                found["frames"] = [f"{each.path}:{each.line} in {each.function}" for each in said.own_frames[-2:]]
+                found["advice"] = said.advice[:LONGEST]
+                found.update(reasoned(event, said, found))
+                if event.cause.id in VERSIONS and versions:
+                    found["here"] = versions
             findings.append(found)
-    logs = {"paths": files, "size": outcome.size, "failed": outcome.failed}
+    logs: dict[str, Any] = {"paths": files, "size": outcome.size, "failed": outcome.failed}
+    logs["left_out"] = left_out
+    if outcome.suspect and not outcome.failed:
+        file, number, text = outcome.suspect
+        logs["suspect"] = {"file": files[file], "line": number, "text": text[:SHOWN]}
     return {"logs": logs, "findings": findings}
 
 
@@ -53,32 +67,41 @@ def cause_document(cause: Cause, values: Values | None = None) -> dict[str, Any]
     """A cause as a document, with the values of a line in its text where it has a place."""
     own = cause._asdict()
     own.update(texts("causes", cause.id))
-    what, why = own["what"], own["why"]
-    if values and own["named"]:
-        short = {key: value[:_LONGEST] for key, value in values.items() if key != "source"}
-        try:
-            what = own["named"].format_map({**values, **short})
-            why = why.format_map(values) if cause.id == "code" else why
-        except KeyError:
-            # The line names less than the text does.
-            what = own["what"]
+    values = values or {}
+    short = {key: value[:_LONGEST] for key, value in values.items() if key != "source"}
+    what = filled(own["named"], {**values, **short}) or own["what"]
+    why = (filled(own["why"], values) if cause.id == "code" else "") or own["why"]
     return {
         "id": cause.id,
         "severity": "note" if cause.kind in ("note", "question") else "error",
         "what": what,
         "why": why.replace(" {source}.", ""),
-        "mend": own["mend"],
+        "mend": filled(own["mend_named"], values) or own["mend"],
         "sure": cause.sure,
         "sources": list(cause.sources),
     }
 
 
+def filled(text: str, values: Values) -> str:
+    """``text`` with ``values`` in its places; empty if there are none for one of them."""
+    try:
+        return text.format_map(values) if values else ""
+    except KeyError:
+        # The line names less than the text does.
+        return ""
+
+
 def _finding(event: Event, role: str, files: list[str], count: int) -> dict[str, Any]:
+    document = cause_document(event.cause, event.values)
+    codes = [code for code in codes_of(event.text) if code in event.cause.codes]
+    if codes and not any(code in document["what"] for code in codes):
+        document["what"] = f"{document['what'].rstrip('.。')} ({', '.join(codes)})."
     return {
-        **cause_document(event.cause, event.values),
+        **document,
         "severity": "error" if role == "root" else "note",
         "role": role,
         "values": dict(event.values),
+        "by": event.by,
         "file": files[event.file],
         "line": event.number,
         "text": event.text[:SHOWN],
@@ -106,13 +129,13 @@ def _versions(path: str) -> str:
 
 def where(finding: dict[str, Any]) -> str:
     """The place of a finding, for people."""
-    path = word("standard input") if finding["file"] == STDIN else _shortened(finding["file"])
+    path = word("standard input") if finding["file"] == STDIN else shortened(finding["file"])
     rank = "" if finding["rank"] is None else f"rank {finding['rank']}, "
     more = "" if finding["count"] == 1 else f", {finding['count']} {word('times')}"
     return f"{rank}{path}:{finding['line']}{more}"
 
 
-def _shortened(path: str) -> str:
+def shortened(path: str) -> str:
     """The end of a long path, so that there is room for what the log says; --json has all of it."""
     if len(path) <= _LONGEST_PATH:
         return path

@@ -25,12 +25,13 @@ SYMBOLS = (
     Owner(r"_ZN?K?R?(?:3c10|2at|5torch|5caffe2|4c10d)|.*(?:3c10|2at6|5torch)|TH\w", "torch"),
     Owner(r"_ZN?K?(?:2ge|4gert|8optiling|3cce|2op|10error_message|12ErrorManager)", "CANN"),
     Owner(r"acl|Acl|Msprof|msprof|Hccl|Hcom|hccl|rt[A-Z]|ge[A-Z]|Ge[A-Z]|Adx|_ZN?K?4hccl", "CANN"),
-    Owner(r"hal[A-Z]|drv[A-Z]|dsmi_|dcmi", "the driver"),
+    Owner(r"hal[A-Z]|drv[A-Z]|dsmi_|dcmi|ra_[a-z]|Ra[A-Z]|hccp_", "the driver"),
     Owner(r"_ZN?K?6google8protobuf", "protobuf"),
     Owner(r"_?Py[A-Z_]\w*", "Python"),
     Owner(r"_ZN?K?4mlir|_ZN?K?4llvm|_ZN?K?6triton", "triton"),
 )
 LIBRARIES = (
+    Owner(r"libaicpu_(?:scheduler|processer|prof|sharder)|libstackcore", "the host"),
     Owner(r"libascend_hal|libdrvdsmi|libdcmi|libdrv|libc_sec\.so|libmmpa", "driver"),
     Owner(r"libmindie|libatb_speed|libatb_torch", "MindIE"),
     Owner(r"libatb|libmki|libasdops|libtbe_adapter|libasdsip", "NNAL"),
@@ -81,7 +82,15 @@ WELL_KNOWN = {
     *("lmdeploy", "modelscope", "pydantic", "compressed_tensors", "mindspeed_llm"),
 }
 
-_UNDEFINED = re.compile(r"(?:(?P<by>[^\s:'\"(]+): )?undefined symbol: ?(?P<symbol>\w+)")
+_UNDEFINED = re.compile(
+    r"(?:(?P<by>[^\s:'\"(]+): )?undefined symbol: ?(?P<symbol>\w+)"
+    r"|relocation error: (?P<by_2>[^\s:]+): symbol (?P<symbol_2>\w+)"
+)
+_LOOKED_UP = re.compile(
+    r"(?P<operator>aclnn\w+?)(?:GetWorkspaceSize)?(?: or \w+ (?:is )?not in libopapi| failed, detail:.*not in libopapi)"
+    r"|Failed to find function (?P<function>(?:Hccl|acl|Acl|rt)\w+)"
+)
+_OF_VLLM_ASCEND = re.compile(r"_C_ascend|vllm_ascend|vllm-ascend/")
 _VERSION = re.compile(
     r"(?P<by>[^\s:]+): version [`'](?P<what>GLIBC|GLIBCXX|CXXABI|GCC|OPENSSL)_(?P<version>[\d.]+)' "
     r"not found(?: \(required by (?P<asks>[^)]+)\))?"
@@ -117,7 +126,7 @@ _FRAME = re.compile(r'File "(?P<path>[^"]+)", line \d+, in ')
 _OF_CANN_FILE = re.compile(
     r"/Ascend/|ascend-toolkit|/cann|/tbe/|/te/|/te_fusion/|/opp/|/torch_npu/"
 )
-_SITE = re.compile(r"site-packages|dist-packages")
+SITE = re.compile(r"site-packages|dist-packages")
 
 
 def judge_line(text: str, before: tuple[str, ...] = ()) -> Judged | None:
@@ -130,7 +139,8 @@ def judge_line(text: str, before: tuple[str, ...] = ()) -> Judged | None:
         if judged:
             return judged
     return (
-        _module(text, before)
+        _operator(text, before)
+        or _module(text, before)
         or _import(text)
         or _call(text, before)
         or _model_type(text, before)
@@ -144,10 +154,11 @@ def owner_of(symbol: str) -> str:
 
 
 def _symbol(text: str) -> Judged | None:
-    match = _UNDEFINED.search(text) if "undefined symbol" in text else None
+    match = _UNDEFINED.search(text) if " symbol" in text else None
     if not match:
         return None
-    by, symbol = match["by"] or "a library", match["symbol"]
+    by = match["by"] or match["by_2"] or "a library"
+    symbol = match["symbol"] or match["symbol_2"]
     owner = owner_of(symbol)
     library = by.rpartition("/")[2]
     values = {"library": library, "symbol": symbol, "owner": owner or "unknown", "package": library}
@@ -163,7 +174,17 @@ def _cause_of_symbol(by: str, owner: str) -> str:
         return "torch-replaced" if owner == "torch" else "nnal-mixed"
     causes = {"CANN": "cann-torch-npu", "the driver": "driver-old", "torch": "torch-replaced"}
     causes.update(dict.fromkeys(("torch_npu", "protobuf", "Python", "triton"), "package-range"))
-    return "nnal-old" if "NNAL" in owner else causes.get(owner, "")
+    return "nnal-old" if "NNAL" in owner else causes.get(owner, "symbol-missing")
+
+
+def _operator(text: str, before: tuple[str, ...]) -> Judged | None:
+    """A function of CANN that was looked up by name and not found."""
+    match = _LOOKED_UP.search(text)
+    if not match:
+        return None
+    values = {"symbol": match["operator"] or match["function"], "library": "torch_npu"}
+    own = match["operator"] and any(_OF_VLLM_ASCEND.search(line) for line in before)
+    return "custom-operator" if own else "cann-torch-npu", values
 
 
 def _old_library(text: str) -> Judged | None:
@@ -192,6 +213,7 @@ def _library(text: str) -> Judged | None:
     if not owner and _MINDIE_PROGRAM.search(text):
         owner = "MindIE"
     causes = {
+        "the host": "host-library",
         "driver": "hal-missing",
         "MindIE": "mindie-environment",
         "NNAL": "cann-library",
@@ -221,7 +243,7 @@ def _module(text: str, before: tuple[str, ...]) -> Judged | None:
 def _cause_of_own_module(root: str, before: tuple[str, ...]) -> str:
     """A part of torch or torch_npu is missing; the traceback says from which folder they came."""
     inside = [line for line in before if f"/{root}/" in line]
-    if inside and not any(_SITE.search(line) for line in inside):
+    if inside and not any(SITE.search(line) for line in inside):
         return "source-shadow"
     return "package-range" if inside or root == "torch" else "torch-npu-missing"
 
@@ -261,7 +283,7 @@ def _frames(before: tuple[str, ...]) -> list[str]:
 
 def _importer(before: tuple[str, ...]) -> str:
     """The installed package whose file the last frame of a traceback is of; empty if none."""
-    parts = _SITE.split(_frames(before)[-1]) if _frames(before) else []
+    parts = SITE.split(_frames(before)[-1]) if _frames(before) else []
     return parts[-1].strip("/").partition("/")[0] if len(parts) > 1 else ""
 
 
@@ -281,14 +303,14 @@ def _import(text: str) -> Judged | None:
     if "circular import" in text:
         own_file = re.search(r"circular import\) \((?P<path>[^)]+)\)", text)
         hidden = (
-            own_file and root in WELL_KNOWN | {"torch_npu"} and not _SITE.search(own_file["path"])
+            own_file and root in WELL_KNOWN | {"torch_npu"} and not SITE.search(own_file["path"])
         )
         return "source-shadow" if hidden else "", values
     if root == "triton":
         return ("triton-ascend-version" if "triton_patch" in text else "triton"), values
     if root == "accelerate":
         return "accelerate-range", values
-    if path and not _SITE.search(path) and "/cann" not in path and root not in WELL_KNOWN:
+    if path and not SITE.search(path) and "/cann" not in path and root not in WELL_KNOWN:
         return "", values
     return "package-range", values
 
@@ -313,7 +335,7 @@ def _call(text: str, before: tuple[str, ...]) -> Judged | None:
         # vllm asks a class of vllm-ascend for what another release has.
         asked = "/vllm/" in paths[-1] and "/vllm_ascend/" not in paths[-1]
         return ("package-range", {}) if asked else None
-    installed = _SITE.search(paths[-1]) or WELL_KNOWN.intersection(paths[-1].split("/"))
+    installed = SITE.search(paths[-1]) or WELL_KNOWN.intersection(paths[-1].split("/"))
     return ("package-range", {}) if installed else None
 
 

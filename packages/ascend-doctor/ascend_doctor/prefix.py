@@ -19,6 +19,10 @@ _STARTS = [
     for start in (
         # the files of docker's logs
         r'\{"log":"',
+        # Kubernetes, journald, and quotations in threads
+        r"> ",
+        r"[A-Z][a-z]{2} +\d+ [\d:]{8} [\w.-]+ (?P<program>[\w./-]+)\[\d+\]: ",
+        r"std(?:out|err) [FP] ",
         # docker compose, torchrun with --log-prefix, mpirun, pdsh
         rf"(?!(?:{_WORDS})\b)(?P<label>[\w.-]{{1,60}})\s+\|\s?(?=\S)",
         r"\[rank(?P<rank>\d+)\]:?\s?",
@@ -36,20 +40,23 @@ _STARTS = [
         # c10d and torchrun; old torch has no time
         r"\[?(?P<glog>[EWIFC])(?:20\d\d)?(?P<month>\d{1,2})(?P<day>\d\d) "
         + _CLOCK
-        + r" (?:\d+ )?[^\s\]]+\] ?",
+        + r" +(?:\d+ +)?[^\s\]]+\] ?",
         r"\[?(?P<glog>[EWIFC]) [\w./-]+:\d+\]\s?",
         r"\[(?P<glog>[EWIFC]):[^\]]*\]\s?",
         # Python's logging in its many forms
         rf"(?P<level>{_WORDS}) {_DATE} {_CLOCK} \[?[^\s\]]+\](?:\s|$)",
         rf"\[?{_DATE}[ T-]+{_CLOCK}Z?(?:,\d+)?(?: E| W)?(?P<label>(?: [TDE]P\d+)+)?" + _AFTER_TIME,
-        rf"\|?\s*(?P<level>{_WORDS})\s*\|[^|]*\|?\s*",
+        rf"\|?\s*(?P<level>{_WORDS})\s*\|(?:[^|]*\|)?\s*",
         rf"[\w.]+ - (?P<level>{_WORDS})(?: - |: )",
         rf"\[(?P<level>{_WORDS})(?:[:|][^\]]*)?\]\s*",
         rf"(?P<level>{_WORDS})(?::[\w.]+)?:\s*",
+        rf"(?P<level>CRITICAL|FATAL|error|fatal|Fatal)(?: error)?(?::|\s*-|(?<=[A-Z]) )\s+(?=\S)",
+        r"\[(?P<level>error|Error|fatal|warn|warning|info)\]:?\s*",
+        r"[【\[]?(?P<level>错误|严重|致命|警告|信息)[】\]]?(?:[:：]\s*|\s+|(?<=[】\]]))",
         rf"(?P<level>{_WORDS}) (?=[a-z_]+(?:\.py)?: )",
         r"\[(?P<pid>\d{2,7})\]\s",
         r"(?:[\w.]+): (?=\[(?:ERROR|WARNING|INFO)\])",
-        r"\[[\w./-]+\.(?:py|cc|cpp|h|c):\d+(?::\w+)?\]\s*",
+        r"\[[\w./-]+\.(?:py|cc|cpp|h|c):\d+(?::\w+)?\]\s*(?:[A-Z]\w+\]\s)?",
         r"[\w./-]+\.(?:py|cc|cpp|h|c):\d+ - ",
         r"\[(?P<label>Stage-\d+)\]\s",
         # MindIE
@@ -57,6 +64,13 @@ _STARTS = [
     )
 ]
 _MOST = 8
+_WHO = re.compile(
+    r"\((?:(?P<label>[A-Za-z_]\w*)(?: [\w.]+){0,3} )?pid=(?P<pid>\d+)|\((?P<ray>raylet|gcs_server)\)"
+    r"|\[(?:rank|default)(?P<rank>\d+)\]|\[\d+,(?P<mpi>\d+)\]<std|\d\d (?P<parallel>[TDE]P\d+[ TDEP\d]*)\]"
+    r"|(?:^|[> ])(?P<name>(?:worker|node|host|pod|rank)-?\d+|[\w.-]{1,60}(?= +\|\s)):?\s",
+    re.ASCII,
+)
+_WHO_WITHIN = 120
 _LEVELS = {"E": "error", "F": "error", "C": "error", "W": "warning", "I": "info"}
 _RANKS = re.compile(
     r"RankID:(\d+)|rankId\[(\d+)\]|\[Rank (\d+)\]|\bRank (\d+): |\blocal_rank: (\d+)"
@@ -89,6 +103,17 @@ def plain(text: str) -> str:
     if "\x1b" in text or "^[[" in text:
         text = _ANSI.sub("", text)
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+
+
+def process_of(text: str) -> str:
+    """The process that a line says it is of, by its number where it has one; empty if none."""
+    found = ""
+    for match in _WHO.finditer(text, 0, _WHO_WITHIN):
+        if match["pid"]:
+            return str(match["pid"])
+        if not found and match[0].strip(" |:>") not in _WORDS.split("|"):
+            found = str(match[str(match.lastgroup)])
+    return found
 
 
 def read_line(text: str) -> Line:
@@ -124,9 +149,9 @@ def _level(found: dict[str, str], text: str) -> str:
     word = found.get("level", "")
     if not word and "glog" in found:
         return _LEVELS[found["glog"]]
-    if word in ("ERROR", "CRITICAL", "FATAL"):
+    if word.upper() in ("ERROR", "CRITICAL", "FATAL", "错误", "严重", "致命"):
         return "error"
-    if word.startswith("WARN"):
+    if word.upper().startswith(("WARN", "警告")):
         return "warning"
     if word:
         return "info"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-import re
+import shutil
 import textwrap
 from typing import Any, Sequence
 
@@ -17,7 +17,9 @@ EXIT_CODES = {"error": 8, "warning": 1, "note": 0}
 
 SCHEMA = 2
 _WIDTH = 100
-_WIDTH_CHINESE = 72
+_NARROWEST, _WIDEST = 60, 160
+_LINES = 5
+"""How many lines the message of a log has."""
 
 
 def exit_code(findings: Sequence[dict[str, Any]]) -> int:
@@ -47,46 +49,72 @@ def paragraph(finding: dict[str, Any]) -> str:
     """One finding: what, where, why, what to do, how sure that is, and its sources."""
     severity = word(finding["severity"])
     lines = _fold("{}: {} [{}]".format(severity, finding["what"], finding["id"]), "")
-    if finding.get("text"):
-        lines += [_cut("  {}{}: {}".format(word("log:    "), where(finding), finding["text"]))]
+    if finding.get("file"):
+        lines += _log_lines(finding)
+    if finding.get("names"):
+        names = [f"{word(kind)} {name}" for kind, name in finding["names"].items()]
+        lines += _fold(word("names:  ") + "; ".join(names), "  ")
     if finding.get("here"):
-        lines += [_cut("  " + word("here:   ") + finding["here"])]
+        lines += _fold(word("here:   ") + finding["here"], "  ")
     lines += _fold(word("why:    ") + finding["why"], "  ")
     lines += _fold(word("fix:    ") + finding["mend"], "  ")
-    sources = "; ".join(finding["sources"])
     sure = word("sure:   ") + word(finding["sure"])
-    return "\n".join([*lines, _cut(f"  {sure}; {word('source')}: {sources}")])
+    if finding["sure"] == "certain" and finding.get("by"):
+        sure += f', {word("by")} "{finding["by"].strip()[:_WIDTH]}"'
+    sources = "; ".join(finding["sources"])
+    return "\n".join([*lines, *_fold(f"{sure}; {word('source')}: {sources}", "  ")])
+
+
+def _log_lines(finding: dict[str, Any]) -> list[str]:
+    """Where the log says it, the message, and the frames of the user's own code."""
+    message = finding.get("message") or [finding["text"]]
+    lines = _fold(word("log:    ") + where(finding), "  ")
+    folded = [each for line in message for each in _fold(line, " " * 10)]
+    more = len(folded) > _LINES
+    lines += [*folded[: _LINES - 1], folded[_LINES - 1] + " …"] if more else folded
+    return lines + [each for at in finding.get("frames", ()) for each in _fold(f"{word('at')} {at}", " " * 10)]
 
 
 def log_text(report: dict[str, Any]) -> str:
     """What logs say: the root, what follows from it in a line each, and notes."""
-    findings = report["findings"]
+    findings, logs = report["findings"], report["logs"]
     parts = [paragraph(each) for each in findings if each["role"] == "root"]
     for role, title in (("follows", "Follows from it:"), ("note", "Harmless, or the run went on:")):
         own = [each for each in findings if each["role"] == role]
         if own:
-            lines = [_cut(f"  {each['what']} [{each['id']}] {where(each)}") for each in own]
+            lines = [line for each in own for line in _fold(_short(each), "  ")]
             parts.append("\n".join([word(title), *lines]))
-    if not report["logs"]["failed"]:
-        parts.append("ascend-doctor: " + word("the logs have no failure."))
+    if logs.get("left_out"):
+        parts.append("\n".join([word("Not read:"), *[f"  {each}" for each in logs["left_out"]]]))
+    if not logs["failed"]:
+        lines = ["ascend-doctor: " + word("no failure that is known was found.")]
+        if "suspect" in logs:
+            suspect = {**logs["suspect"], "rank": None, "count": 1}
+            lines += _fold(word("The last line that looks like one is") + f" {where(suspect)}:", "  ")
+            lines += _fold(suspect["text"], " " * 10)[:_LINES]
+        parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
-def _cut(line: str) -> str:
-    """``line`` in the width of the report, without a word that is cut, unless it is long."""
-    return line if len(line) <= _WIDTH else re.sub(r" \S{0,20}$", "", line[: _WIDTH - 2]) + " …"
+def _short(finding: dict[str, Any]) -> str:
+    return f"{finding['what']} [{finding['id']}] {where(finding)}"
+
+
+def _width() -> int:
+    columns = shutil.get_terminal_size((_WIDTH, 24)).columns
+    return max(_NARROWEST, min(columns, _WIDEST))
 
 
 def _fold(text: str, indent: str) -> list[str]:
-    deeper = indent + "        "
+    deep = len(indent) > 2
     chinese = bool(language())
     return textwrap.wrap(
         text,
-        _WIDTH_CHINESE if chinese else _WIDTH,
+        _width() * 18 // 25 if chinese else _width(),
         initial_indent=indent,
-        subsequent_indent=deeper if indent else "  ",
+        subsequent_indent=indent if deep else indent + " " * 8 if indent else "  ",
         # Chinese has no spaces, and its letters are twice as wide.
-        break_long_words=chinese,
+        break_long_words=chinese or deep,
         break_on_hyphens=False,
     )
 

@@ -42,6 +42,7 @@ NEEDLES = (
         " died ",
         "ormally",
     ),
+    *("OpName", "*** ", "失败", "错误", "异常", "超时", "无法", "致命", "404", "CRITICAL", "FATAL"),
 )
 _CODE = re.compile(rb"E[A-Z1-9]\d{4}|RankID:|^ *rank +: ", re.MULTILINE)
 _NUMBERED = re.compile(

@@ -30,6 +30,24 @@ from tests.log_cases import GROUPS, Case, cases  # noqa: E402
 CLOSED = "closed"
 HONEST = {"exception", "code", "code-unknown", "inner", "error-line"}
 """Roots that say that the cause is unknown: neither right nor wrong, unless a case asks for one."""
+SPLIT = {
+    "container-runtime": {"container-device"},
+    "custom-operator": {"cann-torch-npu", "vllm-ascend-kernels"},
+    "data-slow": {"aicpu-failed"},
+    "device-implementation": {"operator-unsupported"},
+    "graph-build": {"operator-compile", "operator-unsupported"},
+    "host-library": {"cann-library"},
+    "kubernetes-cards": {"container-device"},
+    "mindspore-310p": {"wrong-chip"},
+    "mooncake-direct": {"hccl-connect"},
+    "operator-check": {"operator-arguments"},
+    "operator-failed": {"inner"},
+    "peer-unreachable": {"rendezvous", "hccl-connect", "network"},
+    "remote-card": {"packet-loss"},
+    "symbol-missing": {"cann-torch-npu", "package-range"},
+    "wrong-model-chip": {"wrong-chip"},
+}
+"""Causes that were parts of others: who labelled a case with the whole meant the part as well."""
 NOTE_ONLY = {"preload-missing"}
 """Causes that do no harm: a note is all that they may raise."""
 
@@ -88,7 +106,7 @@ def judge(case: Case, document: Document) -> Verdict:
     if case.causes <= NOTE_ONLY:
         outcome = "wrong" if root else "right" if case.causes & names else "silent"
         return Verdict(case, outcome, said, None)
-    if said in case.causes:
+    if said in case.causes or SPLIT.get(said, set()) & case.causes:
         outcome = "right"
     else:
         outcome = "silent" if root is None or said in HONEST else "wrong"

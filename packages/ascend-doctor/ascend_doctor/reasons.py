@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Explains a failure by what its own lines hold: their reason, advice, names, and whose code it is."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .causes import causes
+from .codes import codes_in, family
+from .events import Event, signs
+from .evidence import Evidence, Frame
+from .language import texts, word
+from .owners import Values
+
+_BARE = {"exception", "error-line", "code", "code-unknown", "inner", "other-rank"}
+_UNEXPECTED = re.compile(
+    r"^(?:\w+\.)*(?:TypeError|AttributeError|NameError|UnboundLocalError|KeyError|IndexError|ZeroDivisionError"
+    r"|ImportError|AssertionError|RuntimeError|ValueError|NotImplementedError)\b"
+)
+_CHECKED = re.compile(r"^(?:raise\b|assert\b)")
+_TORCH = {"torch", "torch_npu", "torchair"}
+_FACTS = ("operator", "remote rank", "address", "chip", "log")
+_MOST = 160
+_OPERATORS = {"operator-crash", "operator-timeout", "aicpu-failed", "operator-arguments", "operator-compile"}
+
+
+def reasoned(event: Event, said: Evidence, document: dict[str, Any]) -> dict[str, Any]:
+    """The parts of ``document``, a root, that its evidence says more exactly.
+
+    ``names`` is what the log names beside it: an operator, another rank, an address.
+    """
+    changed = dict(_general(event, said)) if event.cause.id in _BARE else {}
+    names = _names(said)
+    mend = changed.get("mend", document["mend"])
+    if event.cause.native and not said.is_python:
+        mend = texts("causes", event.cause.id).get("native", event.cause.native)
+    package = _package(said.frames)
+    if event.cause.id in _OPERATORS and package:
+        mend += " " + word("Also try a newer release of {}, whose code called it.").format(package)
+    if "remote rank" in names and event.cause.kind in ("echo", "wait"):
+        mend = word("Look at the log of rank {} first.").format(names["remote rank"]) + " " + mend
+    if "log" in names:
+        mend = word("Read {} first.").format(names["log"]) + " " + mend
+    if said.advice:
+        mend = word("The log says: '{}'").format(said.advice[:300].rstrip(" .")) + ". " + mend
+    return {**changed, "mend": mend, "names": {k: v for k, v in names.items() if k != "log"}}
+
+
+def _general(event: Event, said: Evidence) -> Values:
+    """The texts for a failure without a known cause, by its form."""
+    name, values = _form(event, said)
+    row = {**causes()[name]._asdict(), **texts("causes", name)}
+    if not values:
+        return {}
+    short = {key: value[:_MOST] for key, value in values.items()}
+    return {key: row[of].format_map(short) for key, of in (("what", "named"), ("why", "why"), ("mend", "mend"))}
+
+
+def _form(event: Event, said: Evidence) -> tuple[str, Values]:
+    """The row for a failure whose cause is unknown, and the values of its texts."""
+    first = said.message[0] if said.message else ""
+    error = first.partition(":")[0].rpartition(".")[2][:40]
+    if event.cause.id == "exception" and said.frames and _UNEXPECTED.match(first):
+        frames = [each for each in said.frames if not each.of_python]
+        last = frames[-1] if frames else said.frames[-1]
+        package, caller = _package(said.frames), _caller(frames)
+        place = f"{last.path.rpartition('/')[2]}:{last.line}"
+        values = {"error": error, "package": package, "caller": caller, "place": place}
+        if not package:
+            return "exception-own", values
+        if _CHECKED.match(last.source):
+            return "exception-refused", values
+        return ("exception-between" if caller else "exception-within"), values
+    native = signs()["assertion"].search("\n".join(said.message))
+    if event.cause.id == "exception" and native:
+        parts = {key.partition("__")[0]: value for key, value in native.groupdict("").items() if value}
+        return "exception-native", {"place": "C++", **parts}
+    if said.reason and event.cause.id in ("inner", "code", "code-unknown"):
+        codes = [*codes_in(event.text), event.by]
+        return "code-reason", {"code": codes[0], "reason": said.reason.rstrip("."), "family": family(codes[0])}
+    return event.cause.id, {}
+
+
+def _package(frames: tuple[Frame, ...]) -> str:
+    """The package whose code failed: the innermost that is not torch, which others call."""
+    named = [each.package for each in frames if not each.of_python]
+    if not named or not named[-1]:
+        return ""
+    others = [each for each in named if each and each not in _TORCH]
+    return others[-1] if others else named[-1]
+
+
+def _caller(frames: list[Frame]) -> str:
+    """The package that called the one that failed; empty if that was the user's own code."""
+    package = _package(tuple(frames))
+    before = [each.package for each in frames if each.package not in {package, *_TORCH}]
+    return before[-1] if before else ""
+
+
+def _names(said: Evidence) -> Values:
+    """What the log names near the failure, by kind."""
+    found = {}
+    for kind in _FACTS:
+        matches = [*signs()[kind].finditer(said.text)]
+        if matches:
+            values = dict.fromkeys(group for match in matches for group in match.groups() if group)
+            found[kind] = next(iter(values))
+            if kind == "chip":
+                chips = {value.lower(): value for value in values}
+                found[kind] = ", ".join(chips.values()) if len(chips) == 2 else ""
+    return {kind: name for kind, name in found.items() if name}
