@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, Pattern
+from typing import Callable, NamedTuple, Pattern, Sequence
 
 from .codes import codes_in, hccl_result
 from .ini import read_ini, words
@@ -81,10 +81,10 @@ def _by_code() -> dict[str, Cause]:
     return {code: cause for cause in causes().values() for code in cause.codes}
 
 
-def causes_in(text: str, before: tuple[str, ...] = ()) -> list[Found]:
-    """The causes that a line names, the most telling first; ``before`` are the lines before it."""
+def causes_in(text: str, before: Callable[[], Sequence[str]] = tuple) -> list[Found]:
+    """The causes that a line names, the most telling first; ``before`` gives the lines before."""
     found: dict[str, Found] = {}
-    judged = judge_line(text, before)
+    judged = judge_line(text, tuple(before()))
     if judged and judged[0]:
         found[judged[0]] = Found(causes()[judged[0]], judged[1], text)
     for cause, pattern in _patterns():

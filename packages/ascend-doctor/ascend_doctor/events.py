@@ -40,6 +40,8 @@ _STATEMENT = re.compile(r" {4,}(?:raise \w|assert |print\(|warnings\.|log(?:ger|
 """A line of a program's source."""
 
 _SIGNED = re.compile(r"RankID:|^\s*rank\s+: \d")
+_NUMBER = re.compile(r"\d+")
+_MOST_KNOWN = 1 << 12
 _KEPT = 4
 _LIVING = 64
 """How many lines of a block are looked at for processes that go on."""
@@ -111,6 +113,7 @@ class Reader:
         self.suspect: tuple[int, int, str] | None = None
         """File, number and text of the last line that looks like a failure and has no cause."""
         self.ranks: dict[int, set[int]] = {}
+        self._known: dict[tuple[str, str, bool], list[Found]] = {}
         self._places: dict[tuple[int, str, str], list[int]] = {}
         self._last: dict[str, Line] = {}
         self._signed: tuple[int, Line | None] = (0, None)
@@ -155,21 +158,20 @@ class Reader:
         self._fill(hit, line)
         if line.rank >= 0:
             self.ranks.setdefault(self._file, set()).add(line.rank)
-        framed = line.text[:2] == "  " and hit.before and _FRAME.search(hit.before[-1])
+        framed = line.text[:2] == "  " and any(map(_FRAME.search, hit.before()[-1:]))
         source = framed or _STATEMENT.match(line.text)
         if source or line.level == "info" or IGNORED.search(hit.text):
             return False
         caught = line.level != "error" and not _EXCEPTION.match(line.text)
         mild = line.level == "warning" or (caught and _CAUGHT.search(hit.text))
         weak = bool(mild) and not _STRONG_WARNING.search(hit.text)
-        text = GUESSES.split(hit.text, 1)[0]
-        found = causes_in(text, hit.before)
-        if not weak and not found:
-            ended = _EXCEPTION.match(line.text) or ABORT.search(line.text)
-            found = [*_bare(text, exception=bool(ended))]
-            error = line.level == "error" and _ERROR.match(line.text)
-            if not found and (error or _STRUCTURE.match(line.text)):
-                found = [Found(causes()["error-line"], {}, line.text)]
+        # Ranks write the same, but for their numbers in front.
+        key = (_NUMBER.sub("", hit.text[: -len(line.text) or None]), line.text, weak)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = _found(hit, line, weak=weak)
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()
         if not found and _LOOKS.search(line.text):
             self.suspect = (self._file, hit.number, hit.text.strip())
         for each in found:
@@ -246,6 +248,19 @@ class Reader:
                     pid=event.pid if event.pid >= 0 else line.pid,
                     device=event.device if event.device >= 0 else line.device,
                 )
+
+
+def _found(hit: Hit, line: Line, *, weak: bool) -> list[Found]:
+    """The causes in a line, or that it is an exception, a code or an error without one."""
+    text = GUESSES.split(hit.text, 1)[0]
+    found = causes_in(text, hit.before)
+    if not weak and not found:
+        ended = _EXCEPTION.match(line.text) or ABORT.search(line.text)
+        found = [*_bare(text, exception=bool(ended))]
+        error = line.level == "error" and _ERROR.match(line.text)
+        if not found and (error or _STRUCTURE.match(line.text)):
+            found = [Found(causes()["error-line"], {}, line.text)]
+    return found
 
 
 def _same_process(event: Event, line: Line, stream: str, *, signed: bool) -> bool:

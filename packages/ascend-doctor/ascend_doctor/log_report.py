@@ -18,7 +18,7 @@ from .reasons import reasoned
 
 SHOWN = 300
 LONGEST = 2000
-_LONGEST = 60
+_LONGEST = 120
 _LONGEST_PATH = 40
 VERSIONS = {
     *("cann-torch-npu", "torch-replaced", "nnal-old", "nnal-mixed", "kernels-missing"),
@@ -68,7 +68,7 @@ def cause_document(cause: Cause, values: Values | None = None) -> dict[str, Any]
     own = cause._asdict()
     own.update(texts("causes", cause.id))
     values = values or {}
-    short = {key: value[:_LONGEST] for key, value in values.items() if key != "source"}
+    short = {key: value[:_LONGEST].rstrip(". ") for key, value in values.items() if key != "source"}
     what = filled(own["named"], {**values, **short}) or own["what"]
     why = (filled(own["why"], values) if cause.id == "code" else "") or own["why"]
     return {

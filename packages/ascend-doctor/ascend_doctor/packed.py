@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, Callable, cast
 
 STDIN = "-"
 INSIDE = "!/"
@@ -47,27 +47,24 @@ class LogError(Exception):
     """A log cannot be read; the message names it."""
 
 
-class _Utf8(io.RawIOBase):
-    """A stream of UTF-16 as UTF-8."""
+class _Text(io.RawIOBase):
+    """A stream whose bytes are changed while they are read, and what it reads from."""
 
-    def __init__(self, raw: IO[bytes], encoding: str) -> None:
+    def __init__(self, streams: list[IO[bytes]], change: Callable[[bytes], bytes]) -> None:
         super().__init__()
-        self._raw, self._decoder = raw, codecs.getincrementaldecoder(encoding)("replace")
+        self._streams, self._change = streams, change
 
     def read(self, size: int = -1) -> bytes:
-        data = self._raw.read(size)
-        return self._decoder.decode(data, final=not data).encode("utf-8", "replace")
+        while True:
+            data = self._streams[-1].read(size)
+            text = self._change(data)
+            if text or not data:
+                return text
 
-
-class _Lines(io.RawIOBase):
-    """A stream whose lines end in CR alone."""
-
-    def __init__(self, raw: IO[bytes]) -> None:
-        super().__init__()
-        self._raw = raw
-
-    def read(self, size: int = -1) -> bytes:
-        return self._raw.read(size).replace(b"\r", b"\n")
+    def close(self) -> None:
+        for stream in self._streams:
+            stream.close()
+        super().close()
 
 
 def names_in(path: str) -> list[str]:
@@ -146,30 +143,45 @@ def _spooled(source: Any) -> BinaryIO:
     """What comes from standard input, which is read more than once."""
     spool = tempfile.TemporaryFile()
     shutil.copyfileobj(source.buffer, spool)
+    spool.flush()
     return cast(BinaryIO, spool)
 
 
 def _plain(stream: BinaryIO, path: str) -> BinaryIO:
     """``stream`` without packing, in UTF-8, with lines that end in LF."""
+    streams: list[IO[bytes]] = [stream]
+    try:
+        head = _head(stream)
+        unpack = next((each for magic, each in _PACKED if head.startswith(magic)), None)
+        if unpack:
+            streams.append(unpack(stream))
+            head = _head(streams[-1])
+        foreign = next((what for magic, what in _FOREIGN if head.startswith(magic)), "")
+        encoding = _encoding(head)
+        if not foreign and not encoding and head.count(b"\0") * 10 > len(head):
+            foreign = "binary data"
+        if foreign:
+            raise LogError(f"{path} is no log but {foreign}.")
+    except BaseException:
+        stream.close()
+        raise
+    return cast(BinaryIO, _Text(streams, _change(head, encoding)))
+
+
+def _head(stream: IO[bytes]) -> bytes:
     head = stream.read(_HEAD)
     stream.seek(0)
-    for magic, unpack in _PACKED:
-        if head.startswith(magic):
-            stream = unpack(stream)
-            head = stream.read(_HEAD)
-            stream.seek(0)
-    foreign = next((what for magic, what in _FOREIGN if head.startswith(magic)), "")
-    encoding = _encoding(head)
-    if not foreign and not encoding and head.count(b"\0") * 10 > len(head):
-        foreign = "binary data"
-    if foreign:
-        raise LogError(f"{path} is no log but {foreign}.")
+    return head
+
+
+def _change(head: bytes, encoding: str) -> Callable[[bytes], bytes]:
+    """What makes UTF-8, with lines that end in LF, of a stream that begins with ``head``."""
     if encoding:
-        text = _Utf8(stream, encoding)
-        return cast(BinaryIO, text)
+        decoder = codecs.getincrementaldecoder(encoding)("replace")
+        return lambda data: decoder.decode(data, final=not data).encode("utf-8", "replace")
     if b"\r" in head and b"\n" not in head:
-        return cast(BinaryIO, _Lines(stream))
-    return stream
+        return lambda data: data.replace(b"\r", b"\n")
+    return lambda data: data
 
 
 def _encoding(head: bytes) -> str:

@@ -53,7 +53,7 @@ def _general(event: Event, said: Evidence) -> Values:
     row = {**causes()[name]._asdict(), **texts("causes", name)}
     if not values:
         return {}
-    short = {key: value[:_MOST] for key, value in values.items()}
+    short = {key: value[:_MOST].rstrip('. ') for key, value in values.items()}
     return {key: row[of].format_map(short) for key, of in (("what", "named"), ("why", "why"), ("mend", "mend"))}
 
 

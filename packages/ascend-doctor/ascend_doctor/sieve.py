@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import bisect
 import re
+from functools import partial
 from operator import itemgetter
 from typing import Callable, Iterator, NamedTuple
 
@@ -42,6 +43,8 @@ NEEDLES = (
         " died ",
         "ormally",
     ),
+    *("GetNext", "Mount", "Attach", "ttach or", "ascend_direct", "REMOTE ERR", "onnect", "Failed"),
+    *("CompileAndEx", "CannGraph", "BuildModel", "missing tools", "[ERROR]", "Admission"),
     *("OpName", "*** ", "失败", "错误", "异常", "超时", "无法", "致命", "404", "CRITICAL", "FATAL"),
 )
 _CODE = re.compile(rb"E[A-Z1-9]\d{4}|RankID:|^ *rank +: ", re.MULTILINE)
@@ -89,11 +92,14 @@ class Kin:
 
 
 class Hit(NamedTuple):
-    """A line that can matter: its number from 1, its text, the lines before it, and its alike."""
+    """A line that can matter: its number from 1, its text, and its alike.
+
+    ``before`` gives the lines before it, which few lines need.
+    """
 
     number: int
     text: str
-    before: tuple[str, ...]
+    before: Callable[[], tuple[str, ...]]
     shape: bytes
     alike: Kin
 
@@ -129,6 +135,10 @@ class _Shape:
             if len(known) < _MOST_KIN:
                 known[pick(line)] = found
         return found
+
+
+def _texts_before(piece: Piece, index: int) -> tuple[str, ...]:
+    return tuple([text_of(each) for each in piece.before_line(index)])
 
 
 _NONE: tuple[Callable[[bytes], object], dict[object, Kin]] = (len, {})
@@ -169,7 +179,7 @@ class Sieve:
             if alike.count > ENOUGH:
                 alike.number, alike.line = piece.number + index, line[:_LONGEST]
             else:
-                before = tuple([text_of(each) for each in piece.before_line(index)])
+                before = partial(_texts_before, piece, index)
                 yield Hit(piece.number + index, text_of(line), before, shape, alike)
 
     def _chosen(self, lines: list[bytes], places: list[int]) -> set[int]:

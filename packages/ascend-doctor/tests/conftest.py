@@ -17,3 +17,9 @@ def host(tmp_path: Path) -> SimulatedHost:
 def english(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the locale of who runs the tests is."""
     monkeypatch.setenv("LC_ALL", "C")
+
+
+@pytest.fixture(autouse=True)
+def _width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts are as wide as the terminal, which is another one where tests run beside each other."""
+    monkeypatch.setenv("COLUMNS", "100")

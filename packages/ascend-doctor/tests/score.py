@@ -28,7 +28,7 @@ from ascend_doctor.command import main as doctor  # noqa: E402
 from tests.log_cases import GROUPS, Case, cases  # noqa: E402
 
 CLOSED = "closed"
-HONEST = {"exception", "code", "code-unknown", "inner", "error-line"}
+HONEST = {"exception", "code", "code-unknown", "inner", "error-line", "operator-failed"}
 """Roots that say that the cause is unknown: neither right nor wrong, unless a case asks for one."""
 SPLIT = {
     "container-runtime": {"container-device"},

@@ -40,7 +40,7 @@ def test_a_cause_is_complete_and_short(name: str) -> None:
     values = dict.fromkeys(fields | {"source"}, LONG)
     for document in (cause_document(cause), cause_document(cause, values)):
         here = {"here": "y" * 200} if name in VERSIONS else {}
-        assert len(paragraph({**document, **PLACE, **here}).splitlines()) <= 8
+        assert len(paragraph({**document, **PLACE, **here}).splitlines()) <= 16
         assert all(len(line) <= 100 for line in paragraph({**document, **PLACE}).splitlines())
         assert document["what"].endswith(".")
         assert document["mend"]

@@ -127,7 +127,7 @@ def test_the_cause_of_a_line(line: str, cause: str | None) -> None:
     ids=["installed", "own program", "own program calls installed", "no frames"],
 )
 def test_a_wrong_call_blames_the_caller(before: tuple[str, ...], causes: list[str]) -> None:
-    assert [each.cause.id for each in causes_in(CALL, before)] == causes
+    assert [each.cause.id for each in causes_in(CALL, lambda: before)] == causes
 
 
 def test_a_crash_does_not_hide_the_exception_before_it(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ FRAME = '  File "/usr/lib/python3/site-packages/{}", line 3, in <module>'
     ],
 )
 def test_who_asked_tells_the_cause(frame: str, line: str, cause: str | None) -> None:
-    found = [each.cause.id for each in causes_in(line, (FRAME.format(frame), "    x = y"))]
+    found = [each.cause.id for each in causes_in(line, lambda: (FRAME.format(frame), "    x = y"))]
     assert found[:1] == ([cause] if cause else [])
 
 
