@@ -71,6 +71,16 @@ class Event(NamedTuple):
     """The part of the line that names the cause."""
 
 
+class _Read(NamedTuple):
+    """What a line says, whoever wrote it."""
+
+    found: list[Found]
+    caught: bool
+    weak: bool
+    looks: bool
+    """Whether it looks like a failure, and has no cause."""
+
+
 class _Good:
     """Finds the last lines of a block that say that all is well."""
 
@@ -113,7 +123,7 @@ class Reader:
         self.suspect: tuple[int, int, str] | None = None
         """File, number and text of the last line that looks like a failure and has no cause."""
         self.ranks: dict[int, set[int]] = {}
-        self._known: dict[tuple[str, str, bool], list[Found]] = {}
+        self._known: dict[tuple[str, str], _Read] = {}
         self._places: dict[tuple[int, str, str], list[int]] = {}
         self._last: dict[str, Line] = {}
         self._signed: tuple[int, Line | None] = (0, None)
@@ -159,25 +169,21 @@ class Reader:
         if line.rank >= 0:
             self.ranks.setdefault(self._file, set()).add(line.rank)
         framed = line.text[:2] == "  " and any(map(_FRAME.search, hit.before()[-1:]))
-        source = framed or _STATEMENT.match(line.text)
-        if source or line.level == "info" or IGNORED.search(hit.text):
+        if framed or _STATEMENT.match(line.text) or line.level == "info":
             return False
-        caught = line.level != "error" and not _EXCEPTION.match(line.text)
-        mild = line.level == "warning" or (caught and _CAUGHT.search(hit.text))
-        weak = bool(mild) and not _STRONG_WARNING.search(hit.text)
         # Ranks write the same, but for their numbers in front.
-        key = (_NUMBER.sub("", hit.text[: -len(line.text) or None]), line.text, weak)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = _found(hit, line, weak=weak)
+        key = (_NUMBER.sub("", hit.text[: -len(line.text) or None]), line.text)
+        read = self._known.get(key)
+        if read is None:
+            read = self._known[key] = _read(hit, line)
         if len(self._known) > _MOST_KNOWN:
             self._known.clear()
-        if not found and _LOOKS.search(line.text):
+        if read.looks:
             self.suspect = (self._file, hit.number, hit.text.strip())
-        for each in found:
-            goes_on = caught and self._continues_warning(each, hit)
-            self._add(each, hit, line, weak=weak or goes_on)
-        return bool(found)
+        for each in read.found:
+            goes_on = read.caught and self._continues_warning(each, hit)
+            self._add(each, hit, line, weak=read.weak or goes_on)
+        return bool(read.found)
 
     def _continues_warning(self, found: Found, hit: Hit) -> bool:
         """Whether the line belongs to a warning about the same cause just before it."""
@@ -250,8 +256,13 @@ class Reader:
                 )
 
 
-def _found(hit: Hit, line: Line, *, weak: bool) -> list[Found]:
-    """The causes in a line, or that it is an exception, a code or an error without one."""
+def _read(hit: Hit, line: Line) -> _Read:
+    """What a line says: its causes, or that it is an exception, a code or an error without one."""
+    if IGNORED.search(hit.text):
+        return _Read([], caught=False, weak=False, looks=False)
+    caught = line.level != "error" and not _EXCEPTION.match(line.text)
+    mild = line.level == "warning" or (caught and _CAUGHT.search(hit.text))
+    weak = bool(mild) and not _STRONG_WARNING.search(hit.text)
     text = GUESSES.split(hit.text, 1)[0]
     found = causes_in(text, hit.before)
     if not weak and not found:
@@ -260,7 +271,7 @@ def _found(hit: Hit, line: Line, *, weak: bool) -> list[Found]:
         error = line.level == "error" and _ERROR.match(line.text)
         if not found and (error or _STRUCTURE.match(line.text)):
             found = [Found(causes()["error-line"], {}, line.text)]
-    return found
+    return _Read(found, caught, weak, looks=not found and bool(_LOOKS.search(line.text)))
 
 
 def _same_process(event: Event, line: Line, stream: str, *, signed: bool) -> bool:

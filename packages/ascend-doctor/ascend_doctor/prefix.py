@@ -136,8 +136,8 @@ def read_line(text: str) -> Line:
     worker = _WORKER.match(found.get("label", ""))
     if worker and "rank" not in found:
         found["rank"] = worker[1]
-    if time is None:
-        stamp = _STAMP.search(text)
+    if time is None and ":" in text[at:]:
+        stamp = _STAMP.search(text, at)
         time = _time(stamp) if stamp else None
     return Line(
         text[at:],
