@@ -75,4 +75,5 @@ def _processes(machine: Machine) -> Iterator[Found]:
         )
     for chip in smi.chips:
         if (chip.npu, chip.chip) not in occupied and chip.used > _HELD * chip.total > 0:
-            yield found("memory-held", used=chip.used, total=chip.total, card=chip.number)
+            values = {"used": chip.used, "total": chip.total, "card": chip.number}
+            yield found("memory-held", **values, npu=chip.npu, chip=chip.chip)

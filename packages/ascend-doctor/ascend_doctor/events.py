@@ -15,6 +15,7 @@ from .owners import Values
 from .prefix import Line, Time, process_of, read_line
 from .sieve import ENOUGH, Hit, Kin, Sieve
 
+
 @once
 def signs() -> dict[str, Pattern[str]]:
     """Section of signs.ini to its pattern."""

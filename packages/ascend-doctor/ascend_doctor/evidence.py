@@ -24,9 +24,15 @@ _TRACEBACK = re.compile(r"^\s*(?:Traceback \(most recent|File \"|During handling
 _RULER = re.compile(r"^(?:\[\d+\])?[\s/|]*(?:[-=*_#~^|+ ]{4,}|[-_=*]{3,}.*[-_=*]{3,})$")
 _PLACE = re.compile(r"\[(?:FUNC|FILE|LINE|THREAD|TraceBack)[:=][^\]]*\]|\[PID: ?\d+\]")
 _STAMP = re.compile(r" ?\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[\d.]*(?: \(\w+\):)?")
-_QUOTED = re.compile(r"Worker failed with error '(?P<inner>.{10,}?)'?(?:, please check the stack.*)?$")
-_REASON = re.compile(r"^\s*(?:Possible Cause|Reason|reason)[:=]\s*(?P<text>\S.*)|\bReason: ?(?P<more>\S.*)")
-_SOLUTION = re.compile(r"^\s*(?:Solution|Suggestions?|Hint|hint|Tip|建议|解决方(?:法|案))\s*[:：]\s*(?P<text>.*)")
+_QUOTED = re.compile(
+    r"Worker failed with error '(?P<inner>.{10,}?)'?(?:, please check the stack.*)?$"
+)
+_REASON = re.compile(
+    r"^\s*(?:Possible Cause|Reason|reason)[:=]\s*(?P<text>\S.*)|\bReason: ?(?P<more>\S.*)"
+)
+_SOLUTION = re.compile(
+    r"^\s*(?:Solution|Suggestions?|Hint|hint|Tip|建议|解决方(?:法|案))\s*[:：]\s*(?P<text>.*)"
+)
 _LISTED = re.compile(r"^\s*\d[).]\s*(?P<text>\S.*)")
 _ADVICE = re.compile(
     r"(?:^|(?<=[.!?;:,(\[] )|(?<=[.!?;\]]))(?P<text>(?:(?:and|or|but|If so,|Otherwise,?|To \w+[^.]{0,60},) )?"
@@ -163,7 +169,9 @@ def _tidy(text: str) -> str:
 def _frames(before: list[Line]) -> Iterator[Frame]:
     """The frames of the last traceback in ``before``, the outermost first."""
     lines = [line.text for line in before]
-    start = max((at for at, text in enumerate(lines) if text.lstrip().startswith("Traceback")), default=0)
+    start = max(
+        (at for at, text in enumerate(lines) if text.lstrip().startswith("Traceback")), default=0
+    )
     for at in range(start, len(lines)):
         match = _FRAME.search(lines[at])
         if match:
@@ -181,7 +189,9 @@ def _reasons(lines: list[str]) -> Iterator[str]:
         elif _CODE_OF_CANN.search(line) or _STEPS.search(line):
             follow = [_tidy(_CODE_OF_CANN.sub("", each)).strip(": ") for each in lines[at : at + 4]]
             for each in follow:
-                if len(each) > 20 and not re.search(r"Inner Error|TraceBack|Solution|support eng", each):
+                if len(each) > 20 and not re.search(
+                    r"Inner Error|TraceBack|Solution|support eng", each
+                ):
                     yield each
 
 
@@ -192,7 +202,9 @@ def _advice(lines: list[str]) -> Iterator[str]:
         if solution:
             listed = [_LISTED.search(each) for each in lines[at + 1 : at + 4]]
             found = [solution["text"].strip(), *[each["text"].strip() for each in listed if each]]
-            yield from [each for each in found if len(each) > 12 and not _NO_ADVICE.search(each)][:1]
+            yield from [each for each in found if len(each) > 12 and not _NO_ADVICE.search(each)][
+                :1
+            ]
         elif not line.lstrip().startswith(("raise ", "File ")):
             for match in _ADVICE.finditer(GUESSES.split(line, 1)[0]):
                 text = match["text"].strip(" ,")

@@ -11,7 +11,14 @@ from .events import ABORT, Event, Reader
 from .prefix import Time
 
 _OPTIONAL = {
-    *("cuda-package", "library-missing", "package-range", "torch-library", "triton", "cann-torch-npu"),
+    *(
+        "cuda-package",
+        "library-missing",
+        "package-range",
+        "torch-library",
+        "triton",
+        "cann-torch-npu",
+    ),
     *("custom-operator", "host-library", "symbol-missing", "mindspore-310p", "chip-not-in-cann"),
 }
 """Causes whose warnings are of packages that a program tries and does without."""

@@ -49,7 +49,9 @@ def examine_logs(paths: list[str], target: str = "") -> dict[str, Any]:
             if role == "root":
                 said = evidence(event, files[event.file])
                 found["message"] = [line[:LONGEST] for line in said.message]
-                found["frames"] = [f"{each.path}:{each.line} in {each.function}" for each in said.own_frames[-2:]]
+                found["frames"] = [
+                    f"{each.path}:{each.line} in {each.function}" for each in said.own_frames[-2:]
+                ]
                 found["advice"] = said.advice[:LONGEST]
                 found.update(reasoned(event, said, found))
                 if event.cause.id in VERSIONS and versions:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from .prefix import plain
+
 _VERSION = re.compile(r"npu-smi\s+(\S+)\s.*?Version:\s*(\S+)", re.ASCII)
 _NAMED = re.compile(r"(\d{1,4})\s+([A-Za-z0-9][\w.+-]{0,39})$", re.ASCII)
 _NUMBERED = re.compile(r"(\d{1,4})(?:\s+(\d{1,4}))?$", re.ASCII)
@@ -68,6 +70,7 @@ class Smi(NamedTuple):
 
 def read_info(text: str) -> Smi:
     """The chips and processes in the output of ``npu-smi info``."""
+    text = "\n".join(map(plain, text.splitlines()))
     version = _VERSION.search(text)
     code = _CODE.search(text)
     reader = _Reader()

@@ -50,16 +50,21 @@ class LogError(Exception):
 class _Text(io.RawIOBase):
     """A stream whose bytes are changed while they are read, and what it reads from."""
 
-    def __init__(self, streams: list[IO[bytes]], change: Callable[[bytes], bytes]) -> None:
+    def __init__(self, streams: list[IO[bytes]], change: Callable[[bytes], bytes] | None) -> None:
         super().__init__()
-        self._streams, self._change = streams, change
+        self._streams, self._change, self._rest = streams, change, b""
 
-    def read(self, size: int = -1) -> bytes:
-        while True:
-            data = self._streams[-1].read(size)
-            text = self._change(data)
-            if text or not data:
-                return text
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = b"x"
+        while not self._rest and data:
+            data = self._streams[-1].read(len(buffer))
+            self._rest = self._change(data) if self._change else data
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
 
     def close(self) -> None:
         for stream in self._streams:
@@ -165,7 +170,8 @@ def _plain(stream: BinaryIO, path: str) -> BinaryIO:
     except BaseException:
         stream.close()
         raise
-    return cast(BinaryIO, _Text(streams, _change(head, encoding)))
+    change = _change(head, encoding)
+    return cast(BinaryIO, io.BufferedReader(_Text(streams, change))) if unpack or change else stream
 
 
 def _head(stream: IO[bytes]) -> bytes:
@@ -174,14 +180,14 @@ def _head(stream: IO[bytes]) -> bytes:
     return head
 
 
-def _change(head: bytes, encoding: str) -> Callable[[bytes], bytes]:
+def _change(head: bytes, encoding: str) -> Callable[[bytes], bytes] | None:
     """What makes UTF-8, with lines that end in LF, of a stream that begins with ``head``."""
     if encoding:
         decoder = codecs.getincrementaldecoder(encoding)("replace")
         return lambda data: decoder.decode(data, final=not data).encode("utf-8", "replace")
     if b"\r" in head and b"\n" not in head:
         return lambda data: data.replace(b"\r", b"\n")
-    return lambda data: data
+    return None
 
 
 def _encoding(head: bytes) -> str:

@@ -22,7 +22,13 @@ _CHECKED = re.compile(r"^(?:raise\b|assert\b)")
 _TORCH = {"torch", "torch_npu", "torchair"}
 _FACTS = ("operator", "remote rank", "address", "chip", "log")
 _MOST = 160
-_OPERATORS = {"operator-crash", "operator-timeout", "aicpu-failed", "operator-arguments", "operator-compile"}
+_OPERATORS = {
+    "operator-crash",
+    "operator-timeout",
+    "aicpu-failed",
+    "operator-arguments",
+    "operator-compile",
+}
 
 
 def reasoned(event: Event, said: Evidence, document: dict[str, Any]) -> dict[str, Any]:
@@ -53,8 +59,11 @@ def _general(event: Event, said: Evidence) -> Values:
     row = {**causes()[name]._asdict(), **texts("causes", name)}
     if not values:
         return {}
-    short = {key: value[:_MOST].rstrip('. ') for key, value in values.items()}
-    return {key: row[of].format_map(short) for key, of in (("what", "named"), ("why", "why"), ("mend", "mend"))}
+    short = {key: value[:_MOST].rstrip(". ") for key, value in values.items()}
+    return {
+        key: row[of].format_map(short)
+        for key, of in (("what", "named"), ("why", "why"), ("mend", "mend"))
+    }
 
 
 def _form(event: Event, said: Evidence) -> tuple[str, Values]:
@@ -74,11 +83,17 @@ def _form(event: Event, said: Evidence) -> tuple[str, Values]:
         return ("exception-between" if caller else "exception-within"), values
     native = signs()["assertion"].search("\n".join(said.message))
     if event.cause.id == "exception" and native:
-        parts = {key.partition("__")[0]: value for key, value in native.groupdict("").items() if value}
+        parts = {
+            key.partition("__")[0]: value for key, value in native.groupdict("").items() if value
+        }
         return "exception-native", {"place": "C++", **parts}
     if said.reason and event.cause.id in ("inner", "code", "code-unknown"):
         codes = [*codes_in(event.text), event.by]
-        return "code-reason", {"code": codes[0], "reason": said.reason.rstrip("."), "family": family(codes[0])}
+        return "code-reason", {
+            "code": codes[0],
+            "reason": said.reason.rstrip("."),
+            "family": family(codes[0]),
+        }
     return event.cause.id, {}
 
 

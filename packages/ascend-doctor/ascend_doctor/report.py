@@ -72,7 +72,9 @@ def _log_lines(finding: dict[str, Any]) -> list[str]:
     folded = [each for line in message for each in _fold(line, " " * 10)]
     more = len(folded) > _LINES
     lines += [*folded[: _LINES - 1], folded[_LINES - 1] + " …"] if more else folded
-    return lines + [each for at in finding.get("frames", ()) for each in _fold(f"{word('at')} {at}", " " * 10)]
+    return lines + [
+        each for at in finding.get("frames", ()) for each in _fold(f"{word('at')} {at}", " " * 10)
+    ]
 
 
 def log_text(report: dict[str, Any]) -> str:
@@ -90,7 +92,9 @@ def log_text(report: dict[str, Any]) -> str:
         lines = ["ascend-doctor: " + word("no failure that is known was found.")]
         if "suspect" in logs:
             suspect = {**logs["suspect"], "rank": None, "count": 1}
-            lines += _fold(word("The last line that looks like one is") + f" {where(suspect)}:", "  ")
+            lines += _fold(
+                word("The last line that looks like one is") + f" {where(suspect)}:", "  "
+            )
             lines += _fold(suspect["text"], " " * 10)[:_LINES]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)

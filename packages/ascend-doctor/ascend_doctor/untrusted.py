@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import os
@@ -30,8 +31,9 @@ def read_text(path: str) -> str:
         raise file_error("read", path, error) from error
     if len(content) > _MOST:
         raise FileError(f"{path} is larger than {_MOST >> 20} MB, the most that is read.")
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError(f"{path} is not UTF-8 text: {error.reason}.") from error
 

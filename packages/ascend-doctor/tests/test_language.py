@@ -46,7 +46,14 @@ def test_every_text_is_there_in_both_languages_with_the_same_values(table: str) 
     english, chinese = rows(f"{table}.ini"), rows(f"{table}.zh.ini")
     assert english.keys() == chinese.keys()
     for name, row in chinese.items():
-        assert {*row} == {*english[name]} & {"what", "named", "why", "mend", "mend_named", "native"}, name
+        assert {*row} == {*english[name]} & {
+            "what",
+            "named",
+            "why",
+            "mend",
+            "mend_named",
+            "native",
+        }, name
         for key, text in row.items():
             assert fields(text) == fields(english[name][key]), (name, key)
         assert any("\u4e00" <= c <= "\u9fff" for c in row["why"]), name

@@ -14,7 +14,7 @@ from .options import parser, percent, whole
 
 SUMMARY = "compare the losses of a training run with a reference"
 
-_CODES = {Verdict.ALIGNED: 0, Verdict.INCOMPLETE: 1, Verdict.PARTED: 8}
+_CODES = {Verdict.ALIGNED: 0, Verdict.INCOMPLETE: 1, Verdict.PARTED: 8, Verdict.DRIFTED: 8}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
         "align",
         "Compares the first training losses of two logs: the first one must be the same, the next "
         "ones close. Says at which step the runs part, what that hints at, and who says so. Reads "
-        "logs of HF Trainer, LLaMA-Factory, ms-swift, MindFormers and Megatron.",
+        "logs of HF Trainer, LLaMA-Factory, ms-swift, MindSpore, MindFormers, Megatron and verl.",
         "0 aligned, 1 too few losses, 8 the runs part, 2 wrong use, 9 unreadable log",
     )
     options.add_argument(

@@ -22,7 +22,7 @@ def parse_rank_table(text: str, name: str) -> RankTable:
     """
     reader = _Reader(name)
     top = reader.mapping(_loads(text, name, reader), "the rank table")
-    if top is not None:
+    if top is not None and not reader.other_form(top):
         servers = [
             reader.server(server, f"server_list[{number}]")
             for number, server in enumerate(reader.items(top, "server_list", ""))
@@ -70,6 +70,17 @@ class _Reader:
 
     def wrong(self, what: str, fix: str = "") -> None:
         self.problems.append(Problem(what=what, fix=fix, where=self.name))
+
+    def other_form(self, top: Mapping[str, Any]) -> bool:
+        """Whether it is not written yet, or in the form that was before version 1.0."""
+        status = top.get("status")
+        if isinstance(top.get("group_list"), list):
+            fix = "Write it anew with 'ascend-doctor ranktable generate', or update its operator."
+            self.wrong("this is the older form of a rank table, with group_list.", fix)
+        elif "server_list" not in top and isinstance(status, str) and status != COMPLETED:
+            fix = "Wait until the operator has written the table; if it does not, read its log."
+            self.wrong(f"it is not completed yet: its status is {status[:40]!r}.", fix)
+        return bool(self.problems)
 
     def mapping(self, value: object, place: str) -> Mapping[str, Any] | None:
         if isinstance(value, dict):

@@ -61,6 +61,8 @@ _ADVICE = {
     "log of each rank. Sample the ranks of all nodes together with --json and --dump.",
     State.DEVICE: "Sample again with --native, and look at 'npu-smi info': with idle AI cores the "
     "device waits for another rank, whose stack may be on another node.",
+    State.IDLE: "No process works: the engine has no request, or the process that hands them out is "
+    "elsewhere; take the stacks of the engine and of the server too.",
     State.WORKS: "If it does not move for minutes, sample again, with --native where it is offered."
     " The first steps of the backward pass are slow.",
 }
@@ -104,7 +106,7 @@ def judge_run(groups: Sequence[Group]) -> Verdict:
     """
     waiting = [each for each in groups if each.standing.state is State.COLLECTIVE]
     others = [each for each in groups if each.standing.state is not State.COLLECTIVE]
-    if waiting and others:
+    if waiting and others and _foremost(others).state is not State.IDLE:
         own = _foremost(others)
         late = [each for each in others if each.standing.about == own.about]
         what = (
@@ -127,7 +129,11 @@ def judge_run(groups: Sequence[Group]) -> Verdict:
         return Verdict(state=State.COLLECTIVE, what=what, advice=_ADVICE[State.COLLECTIVE])
     own = _foremost(groups)
     moving = [each for group in groups for each in group.processes if each.moved]
-    what = f"{_names(groups)}: {own.about}."
+    of_state = [each for each in groups if each.standing.state is own.state]
+    rest = [each for each in groups if each.standing.state is State.IDLE and each not in of_state]
+    what = f"{_names(groups if not rest else of_state)}: {own.about}."
+    if rest:
+        what += f" {_names(rest)}: {rest[0].standing.about}."
     if own.state is State.WORKS and moving:
         what = f"The run works: {labels(moving)} moved between two samples."
     return Verdict(state=own.state, what=what, advice=_ADVICE[own.state])
@@ -173,7 +179,8 @@ def _foremost(groups: Sequence[Group]) -> Standing:
     counts: dict[State, int] = {}
     for each in groups:
         counts[each.standing.state] = counts.get(each.standing.state, 0) + len(each.processes)
-    if len(counts) > 1:
-        counts.pop(State.WORKS, None)
+    for idle in (State.IDLE, State.WORKS):
+        if len(counts) > 1:
+            counts.pop(idle, None)
     state = max(counts, key=lambda each: counts[each])
     return next(each.standing for each in groups if each.standing.state is state)

@@ -16,6 +16,7 @@ class State(TextEnum):
     COMPILE = "compile"
     DEVICE = "device"
     WORKS = "works"
+    IDLE = "idle"
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ PERCENT = 1.0
 _ABSOLUTE = 0.01
 """The absolute difference that is allowed beside 1 %; of the first loss, half of both."""
 NORM_PERCENT = 10.0
+_DRIFT = 5
+"""How many losses in a row, and how many times the limit, make a drift after the first steps."""
 _RATE = 1e-3
 """Relative difference of learning rates; logs round them to four digits at least."""
 _EPOCH = 0.02
@@ -38,6 +40,7 @@ class Verdict(TextEnum):
 
     ALIGNED = "aligned"
     PARTED = "parted"
+    DRIFTED = "drifted"
     INCOMPLETE = "incomplete"
 
 
@@ -72,7 +75,7 @@ class Alignment:
 
     Attributes:
         pairs: the first losses that both have, which decide.
-        later: those after them, which do not.
+        later: those after them, which decide only if the run gets lost there.
         norm_percent: the mean relative difference of the gradients' norm in ``pairs``.
         norm_parts: the first step whose norm differs by more than the limit.
         rate_parts: the first step whose learning rate differs.
@@ -95,6 +98,24 @@ class Alignment:
         return next((pair for pair in self.pairs if not pair.within), None)
 
     @property
+    def lost(self) -> Pair | None:
+        """The first of the later pairs where the run has no number any more, or drifts away.
+
+        Runs that round differently part slowly; a drift is a mean difference of several losses in
+        a row that is several times the limit, up to the last loss.
+        """
+        for pair in self.later:
+            if math.isfinite(pair.reference) and not math.isfinite(pair.run):
+                return pair
+        away = [pair.difference / pair.limit for pair in self.later]
+        lost = None
+        for at in range(len(away) - _DRIFT, -1, -1):
+            if math.fsum(away[at : at + _DRIFT]) <= _DRIFT * _DRIFT:
+                break
+            lost = self.later[at]
+        return lost
+
+    @property
     def has_first(self) -> bool:
         """Whether both have the loss of the first step by itself."""
         return bool(self.pairs) and self.pairs[0].step == 1
@@ -103,6 +124,8 @@ class Alignment:
     def verdict(self) -> Verdict:
         if self.parted:
             return Verdict.PARTED
+        if self.lost:
+            return Verdict.DRIFTED
         if self.has_first and len(self.pairs) >= FEWEST:
             return Verdict.ALIGNED
         return Verdict.INCOMPLETE

@@ -31,7 +31,7 @@ def alignment_text(found: Alignment) -> str:
 
 def alignment_json(found: Alignment) -> str:
     """All of it for programs; docs/training-checks.md has the fields."""
-    parted = found.parted
+    parted = found.parted or found.lost
     document = {
         "schema": 1,
         "verdict": str(found.verdict),
@@ -57,6 +57,15 @@ def _head(found: Alignment) -> str:
         return (
             f"{name} parts from the reference at step {parted.step}: "
             f"loss {parted.run:.6g}, reference {parted.reference:.6g}"
+        )
+    lost = found.lost
+    if lost and not math.isfinite(lost.run):
+        return f"{name} becomes {lost.run} at step {lost.step}: reference {lost.reference:.6g}"
+    if lost:
+        last = found.later[-1]
+        return (
+            f"{name} drifts away from the reference from step {lost.step} on: loss {last.run:.6g} "
+            f"at step {last.step}, reference {last.reference:.6g} ({last.percent:.2g} % off)"
         )
     if found.verdict is Verdict.ALIGNED:
         return f"{name} is aligned: its first {len(found.pairs)} losses agree with the reference"
@@ -87,8 +96,7 @@ def _drawn(found: Alignment) -> Iterator[str]:
         )
         yield ""
         yield (
-            f"  {later['steps']:,} later losses, which do not decide: mean difference "
-            f"{later['mean_percent']} %, {says}"
+            f"  {later['steps']:,} later losses: mean difference {later['mean_percent']} %, {says}"
         )
 
 

@@ -14,6 +14,9 @@ The forms, and the programs whose sources they were read from:
   ``iteration 1/ 10 | ... | lm loss: 1.0E+01 |``. A loss that is NaN is not printed; the number of
   NaN iterations is.
 
+- MindSpore (train/callback/_loss_monitor.py, 2.3): ``epoch: 1 step: 100, loss is 2.3``.
+- verl (trainer, logger of the console): ``step:1 - actor/pg_loss:0.1 - critic/score/mean:0.3``.
+
 A number counts only if what follows it is there too, so that half a line gives no wrong number.
 """
 
@@ -29,6 +32,8 @@ LLAMA_FACTORY = "LLaMA-Factory"
 MS_SWIFT = "ms-swift"
 MINDFORMERS = "MindFormers"
 MEGATRON = "Megatron"
+MINDSPORE = "MindSpore"
+VERL = "verl"
 
 _NUMBER = r"(?=([-+]?(?:nan|inf(?:inity)?|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?)))\2"
 """The second group of a pattern. Nothing goes back into what a lookahead has found, so that a line
@@ -47,6 +52,14 @@ _MEGATRON = re.compile(r"\biteration\s{1,20}([0-9]{1,9})/\s{0,20}[0-9]+\s?\|")
 _MEGATRON_VALUE = re.compile(
     rf"\|\s?([a-z][a-z ]{{0,40}}?):?\s{{1,20}}{_NUMBER}\s?(?=\|)", re.IGNORECASE
 )
+_MINDSPORE = re.compile(
+    r"\bepoch: ?([0-9]{1,9}),? step: ?([0-9]{1,9}),? loss is:? "
+    r"(?=([-+]?(?:nan|inf|[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?)))\3(?=\s|,|$)",
+    re.IGNORECASE,
+)
+_VERL = re.compile(r"\bstep:([0-9]{1,9}) - ")
+_VERL_VALUE = re.compile(rf"(?:^|- )([a-z][\w/@.-]{{0,60}}):{_NUMBER}(?=\s|$)", re.IGNORECASE)
+_VERL_LOSS = ("actor/pg_loss", "actor/loss", "train/loss", "loss")
 _BAR = re.compile(r"\|\s?([0-9]{1,9})/[0-9]+ \[[0-9:]+<")
 _RANK = re.compile(r"\s?(?:\[(?:rank|default)?_?([0-9]{1,6})\]:?|([0-9]{1,6}):)\s")
 
@@ -92,7 +105,8 @@ def bar_in(line: str) -> int | None:
 
 def entry_in(line: str, bar: int | None = None) -> Entry | None:
     """The loss in ``line``; ``bar`` is the step that the last progress bar has shown."""
-    return _megatron(line) or _mindformers(line) or of_mapping(_pairs(line), bar)
+    read = _megatron(line) or _mindformers(line) or _mindspore(line) or _verl(line)
+    return read or of_mapping(_pairs(line), bar)
 
 
 def of_mapping(values: Mapping[str, float], bar: int | None = None) -> Entry | None:
@@ -137,6 +151,28 @@ def _mindformers(line: str) -> Entry | None:
         grad_norm=values.get("global_norm", values.get("grad_norm")),
         learning_rate=values.get("lr"),
     )
+
+
+def _mindspore(line: str) -> Entry | None:
+    """Its steps begin at 1 in each epoch, so only those of the first are steps of the run."""
+    match = _MINDSPORE.search(line)
+    if not match:
+        return None
+    epoch, step = int(match[1]), int(match[2])
+    first = _step(step) if epoch == 1 else None
+    return Entry(form=MINDSPORE, loss=float(match[3]), step=first, epoch=epoch)
+
+
+def _verl(line: str) -> Entry | None:
+    match = _VERL.search(line)
+    if not match:
+        return None
+    values = {name: float(number) for name, number in _VERL_VALUE.findall(line, match.start())}
+    loss = next((values[name] for name in _VERL_LOSS if name in values), None)
+    if loss is None:
+        return None
+    norm, rate = values.get("actor/grad_norm"), values.get("actor/lr")
+    return Entry(VERL, loss, _step(int(match[1])), grad_norm=norm, learning_rate=rate)
 
 
 def _megatron(line: str) -> Entry | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Iterator, Mapping
 
+from ascend_doctor.packed import LogError, opened
 from ascend_doctor.prefix import plain
 from ascend_doctor.problems import FileError, Problem, counted, file_error
 
@@ -24,7 +25,7 @@ _HEAD = 2**16
 _HISTORY = "log_history"
 
 KNOWN = (
-    "logs of HF Trainer, MindFormers and Megatron, trainer_state.json, trainer_log.jsonl, "
+    "logs of HF Trainer, MindSpore, MindFormers, Megatron and verl, trainer_state.json, trainer_log.jsonl, "
     "logging.jsonl"
 )
 
@@ -61,19 +62,20 @@ def read_loss_log(path: Path) -> LossLog:
         if not stat.S_ISREG(path.stat().st_mode):
             fix = "Name the log itself, or trainer_state.json of a checkpoint."
             raise FileError(Problem(what=f"{path} is not a regular file.", fix=fix))
-        with path.open("rb", buffering=4 * _LONGEST) as stream:
+        with opened(str(path)) as stream:
             head = stream.read(_HEAD)
-            stream.seek(0)
+        with opened(str(path)) as stream:
             is_state = head.lstrip().startswith(b"{") and f'"{_HISTORY}"'.encode() in head
             log = _Curve() if is_state else _of_lines(stream)
         if is_state:
             log = _of_state(path)
     except OSError as error:
         raise file_error("read", path, error) from error
+    except LogError as error:
+        raise FileError(str(error)) from error
     if not log.entries:
         fix = f"Known are {KNOWN}. Megatron prints losses on the last rank only."
-        binary = " It is a binary file." if b"\0" in head else ""
-        raise FileError(Problem(what=f"{path} has no training loss.{binary}", fix=fix))
+        raise FileError(Problem(what=f"{path} has no training loss.", fix=fix))
     return log.finished(path)
 
 

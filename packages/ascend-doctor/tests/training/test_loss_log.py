@@ -136,7 +136,7 @@ def test_nan_and_inf_are_read(log: Path) -> None:
     [
         (b"", "no training loss."),
         (b"hello\n{'eval_loss': 1.0}\n", "no training loss."),
-        (b"\0\xff\xfe" * 5000, "It is a binary file."),
+        (b"\0\xff\xfe" * 5000, "is no log but binary data."),
         (b'{"log_history": [', "no training loss."),
         (b'{"log_history": 5}', "no training loss."),
         (b"iteration " + b"9" * 5000 + b"/ 10 | lm loss: 1.0 |\n", "no training loss."),
