@@ -19,45 +19,6 @@ class Code(NamedTuple):
     source: str
 
 
-FAMILIES = (
-    ("E1", "graph engine (GE)"),
-    ("E2", "fusion engine"),
-    ("E3", "start of the AI CPU and its packages on the card"),
-    ("E4", "operator compiler (TEFusion)"),
-    ("W", "warning of CANN"),
-    ("EE", "runtime"),
-    ("EF", "graph parallelism"),
-    ("EH", "ACL interface"),
-    ("EI", "HCCL, communication between cards"),
-    ("EJ", "HCCP, the network of the cards"),
-    ("EK", "profiling"),
-    ("EL", "driver"),
-    ("EM", "queue schedule"),
-    ("EO", "compression of models"),
-    ("EP", "dump"),
-    ("EZ", "operators (aclnn)"),
-    ("ERR", "torch_npu"),
-    ("HCCL:", "result of HCCL"),
-    ("DRV:", "result of the driver"),
-    ("-", "npu-smi and DCMI"),
-    ("E", "operator compiler"),
-    ("10", "ACL: wrong use"),
-    ("107", "runtime: wrong use"),
-    ("14", "graph engine: wrong use"),
-    ("16", "operator: wrong arguments"),
-    ("20", "ACL: resources"),
-    ("207", "runtime: resources"),
-    ("24", "graph engine: resources"),
-    ("30", "ACL: limits"),
-    ("34", "graph engine: limits"),
-    ("36", "operator: runtime error"),
-    ("50", "ACL: internal error"),
-    ("507", "runtime or card: internal error"),
-    ("54", "graph engine: internal error"),
-    ("56", "operator: internal error"),
-)
-"""Beginnings of codes and what they belong to; the longest that fits counts."""
-
 _SIX = re.compile(
     r"(?:error ?code|errcode|errorno|errno|ret|retcode|return|result|status|failed|failure)"
     r"[^\w\n]{0,4}(?:is|=|:|code)?[^\w\n]{0,4}\b([1-9]\d{5})(?!\d|\.\d)",
@@ -68,13 +29,18 @@ _HCCL = re.compile(r"(?:HCCL function error: .*error code is |hcclRet -> |errNo\
 
 
 @once
-def catalogue() -> dict[str, Code]:
-    """Code to its row."""
+def _lines() -> list[str]:
     data = pkgutil.get_data(__package__, "codes.tsv")
     assert data
+    return data.decode("utf-8").splitlines()
+
+
+@once
+def catalogue() -> dict[str, Code]:
+    """Code to its row."""
     sources: dict[str, str] = {}
     rows: dict[str, Code] = {}
-    for line in data.decode("utf-8").splitlines():
+    for line in _lines():
         if line.startswith("# source "):
             _, _, key, date, text = line.split(" ", 4)
             sources[key] = f"{text} ({date})"
@@ -84,9 +50,16 @@ def catalogue() -> dict[str, Code]:
     return rows
 
 
+@once
+def _families() -> dict[str, str]:
+    """Beginnings of codes and what they belong to; the longest that fits counts."""
+    words = [line.split(" ", 3) for line in _lines() if line.startswith("# family ")]
+    return {start: text for _, _, start, text in words}
+
+
 def family(code: str) -> str:
     """What a code belongs to, by its beginning; empty if unknown."""
-    fits = [(len(start), text) for start, text in FAMILIES if code.startswith(start)]
+    fits = [(len(start), text) for start, text in _families().items() if code.startswith(start)]
     if not fits or (code.isdigit() and len(code) != 6):
         return ""
     return max(fits)[1]

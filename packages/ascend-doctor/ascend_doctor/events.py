@@ -4,43 +4,21 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, NamedTuple, Pattern
+from typing import Iterator, NamedTuple
 
 from .causes import Cause, Found, causes, causes_in, codes_of
 from .codes import catalogue, family, is_inner
-from .ini import read_ini
-from .lazy import once
 from .log_files import Piece, pieces, text_of
 from .owners import Values
 from .prefix import Line, Time, process_of, read_line
 from .sieve import ENOUGH, Hit, Kin, Sieve
+from .signs import pattern
 
-
-@once
-def signs() -> dict[str, Pattern[str]]:
-    """Section of signs.ini to its pattern."""
-    rows = read_ini(__name__, "signs.ini")
-    return {
-        name: re.compile("|".join(filter(None, map(str.strip, row["log"].splitlines()))))
-        for name, row in rows.items()
-    }
-
-
-IGNORED, GUESSES, ABORT = (signs()[name] for name in ("ignored", "guesses", "abort"))
-_CAUGHT, _ERROR, _STRUCTURE = (signs()[name] for name in ("caught", "error", "structure"))
-_STRONG_WARNING, _LOOKS = signs()["strong-warning"], signs()["looks"]
-_EXCEPTION = re.compile(
-    r"^(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Failure|Timeout|Interrupt)"
-    r"|Exception|(?:[a-z_]\w*\.){2,}[A-Z]\w+|(?:[a-z_]\w*\.)+error)"
-    r"(?:\([\w, ]+\))?(?::\s|:?$)"
-)
-_FRAME = re.compile(r'File "[^"]+", line \d+, in |\.py:\d+: \w*Warning: ')
-"""A line of Python after which it prints the source."""
-
-_STATEMENT = re.compile(r" {4,}(?:raise \w|assert |print\(|warnings\.|log(?:ger|ging)?\.)")
-"""A line of a program's source."""
-
-_SIGNED = re.compile(r"RankID:|^\s*rank\s+: \d")
+IGNORED, GUESSES, ABORT = (pattern(name) for name in ("ignored", "guesses", "abort"))
+_CAUGHT, _ERROR, _STRUCTURE = (pattern(name) for name in ("caught", "error", "structure"))
+_STRONG_WARNING, _LOOKS = pattern("strong-warning"), pattern("looks")
+_EXCEPTION, _SIGNED = pattern("line-exception"), pattern("line-signed")
+_FRAME, _STATEMENT = pattern("line-frame"), pattern("line-statement")
 _NUMBER = re.compile(r"\d+")
 _MOST_KNOWN = 1 << 12
 _KEPT = 4
@@ -129,7 +107,7 @@ class Reader:
         self._last: dict[str, Line] = {}
         self._signed: tuple[int, Line | None] = (0, None)
         names = ("goes-on", "installed", "ended")
-        self._goes_on, self._installs, self._ends = (_Good(signs()[n].pattern) for n in names)
+        self._goes_on, self._installs, self._ends = (_Good(pattern(n).pattern) for n in names)
         self._file = 0
 
     def read(self, path: str) -> None:
@@ -203,7 +181,9 @@ class Reader:
         rank = line.rank if line.rank >= 0 else last.rank if last else -1
         event = Event(
             *(found.cause, found.values, self._file, hit.number, hit.text.strip(), time),
-            *(rank, line.device, line.pid, stream, weak, process_of(hit.text), found.by[:200]),
+            *(rank, line.device, line.pid, stream, weak),
+            process=process_of(hit.text),
+            by=found.by[:200],
         )
         key = (self._file, stream, found.cause.id)
         if key not in hit.alike.places:

@@ -12,47 +12,24 @@ from typing import Iterator, NamedTuple
 
 from .events import GUESSES, Event
 from .log_files import lines_near
-from .owners import SITE
+from .owners import CHECKOUTS, SITE
 from .prefix import Line, process_of, read_line
+from .signs import pattern
 
 LINES = 5
 """How many lines of a message are shown."""
 
 _BEFORE, _AFTER = 120, 40
-_FRAME = re.compile(r'^\s*File "(?P<path>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)')
-_TRACEBACK = re.compile(r"^\s*(?:Traceback \(most recent|File \"|During handling|The above exc)")
-_RULER = re.compile(r"^(?:\[\d+\])?[\s/|]*(?:[-=*_#~^|+ ]{4,}|[-_=*]{3,}.*[-_=*]{3,})$")
-_PLACE = re.compile(r"\[(?:FUNC|FILE|LINE|THREAD|TraceBack)[:=][^\]]*\]|\[PID: ?\d+\]")
-_STAMP = re.compile(r" ?\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[\d.]*(?: \(\w+\):)?")
-_QUOTED = re.compile(
-    r"Worker failed with error '(?P<inner>.{10,}?)'?(?:, please check the stack.*)?$"
+_FRAME, _TRACEBACK, _RULER, _PLACE, _STAMP, _QUOTED, _REASON, _SOLUTION = (
+    pattern("evidence-" + name)
+    for name in (
+        *("frame", "traceback", "ruler", "place", "stamp", "quoted", "reason", "solution"),
+    )
 )
-_REASON = re.compile(
-    r"^\s*(?:Possible Cause|Reason|reason)[:=]\s*(?P<text>\S.*)|\bReason: ?(?P<more>\S.*)"
+_LISTED, _ADVICE, _NO_ADVICE, _LANGUAGE, _CODE_OF_CANN, _STEPS = (
+    pattern("evidence-" + name)
+    for name in ("listed", "advice", "no-advice", "language", "code-of-cann", "steps")
 )
-_SOLUTION = re.compile(
-    r"^\s*(?:Solution|Suggestions?|Hint|hint|Tip|建议|解决方(?:法|案))\s*[:：]\s*(?P<text>.*)"
-)
-_LISTED = re.compile(r"^\s*\d[).]\s*(?P<text>\S.*)")
-_ADVICE = re.compile(
-    r"(?:^|(?<=[.!?;:,(\[] )|(?<=[.!?;\]]))(?P<text>(?:(?:and|or|but|If so,|Otherwise,?|To \w+[^.]{0,60},) )?"
-    r"(?:[Pp]lease|[Pp]ls|[Tt]ry (?:to )?\w+ing|[Tt]ry (?!again)|[Yy]ou (?:can|may|need to|must|should)|[Cc]onsider \w+ing"
-    r"|[Uu]se (?=[`'\"-])|[Ss]et (?=[`'\"A-Z-])|[Ii]nstall (?=[`'\"\w])|[Uu]pgrade |[Dd]owngrade |[Rr]un [`'\"]"
-    r"|Did you (?:mean|forget)|[Mm]ake sure|[Ii]ncrease |[Dd]ecrease |[Rr]educe |[Ee]xport [A-Z]|Remove "
-    r"|[Cc]heck (?:if|whether|that)|请|建议)(?:[^.!?。;]|[.](?=\S))*[.!?。]?)"
-)
-_NO_ADVICE = re.compile(
-    r"stack ?trace|above for|root cause|[Cc]heck (?:the )?(?:service )?log|console output|contact|report (?:it|this)"
-    r"|ASCEND_LAUNCH_BLOCKING|plog|ascend log|error (?:message|information|log)|enable traceback|input parameter range"
-    r"|error_file|logs? (?:of|for|in|file)|see (?:the )?(?:root|log|above|full)|function invocation|Close applications"
-    r"|remaining storage|open an issue|github\.com\S*/issues|more (?:details|information)|details?\b.{0,20}\b(?:see|refer)"
-    r"|try again later|查看日志|联系"
-)
-"""Advice that helps nobody: it sends to what was read already."""
-
-_LANGUAGE = re.compile(r"\.py\b|[Tt]raceback|Python|python|\w+Error: |pip\b")
-_CODE_OF_CANN = re.compile(r"^(?:\S+ )?(?:\[[A-Z ]*ERROR\] )?E[A-Z0-9]\d{4}\b")
-_STEPS = re.compile(r"(?:TraceBack|Traceback|Call Stack) \(|C\+\+ Call Stack")
 
 
 class Frame(NamedTuple):
@@ -78,17 +55,6 @@ class Frame(NamedTuple):
         return bool(re.search(r"/lib(?:64)?/python3[\d.]*/(?!site-|dist-)", self.path)) or (
             self.path.startswith("<")
         )
-
-
-CHECKOUTS = {
-    *("vllm", "vllm_ascend", "sglang", "verl", "llamafactory", "swift", "mindspeed", "megatron"),
-    *("mindspeed_llm", "mindspeed_mm", "mindspeed_rl", "mindformers", "mindyolo", "mindocr"),
-    *("transformers", "peft", "trl", "deepspeed", "accelerate", "ComfyUI", "areal", "xllm", "mmcv"),
-    *("mindnlp", "mindone", "mmdet", "mmengine", "lmdeploy", "llmtuner", "FlagEmbedding", "roll"),
-    *("diffusers", "opencompass", "lightllm", "triton", "torch_npu", "torch", "mindie_llm"),
-    *("atb_llm", "paddle", "PaddleX", "PaddleOCR", "ray", "ultralytics", "LightX2V", "slime"),
-}
-"""Names of folders that are checkouts of programs, or packages in them."""
 
 
 class Evidence(NamedTuple):

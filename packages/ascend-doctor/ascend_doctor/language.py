@@ -4,49 +4,15 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
+import pkgutil
 
 from .ini import read_ini
+from .lazy import once
 
 CHINESE = "zh"
 _VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
-_WORDS = {
-    "error": "错误",
-    "warning": "警告",
-    "note": "提示",
-    "errors": "错误",
-    "warnings": "警告",
-    "notes": "提示",
-    "log:    ": "日志:",
-    "here:   ": "版本:",
-    "why:    ": "原因:",
-    "fix:    ": "处理:",
-    "sure:   ": "把握:",
-    "source": "来源",
-    "certain": "确定",
-    "likely": "很可能",
-    "possible": "可能",
-    "times": "次",
-    "rank": "rank",
-    "standard input": "标准输入",
-    "no findings": "没有发现问题",
-    "Follows from it:": "随之而来:",
-    "Harmless, or the run went on:": "无害,或之后运行仍在继续:",
-    "no failure that is known was found.": "没有发现已知的失败。",
-    "The last line that looks like one is": "最后一行像失败的是",
-    "Not read:": "没有读取:",
-    "names:  ": "涉及:",
-    "at": "位于",
-    "by": "依据",
-    "operator": "算子",
-    "remote rank": "对端 rank",
-    "address": "地址",
-    "chip": "芯片",
-    "Look at the log of rank {} first.": "先看 rank {} 的日志。",
-    "Read {} first.": "先看 {}。",
-    "The log says: '{}'": "日志说:'{}'",
-    "Also try a newer release of {}, whose code called it.": "也可以试 {} 的新版本,是它的代码调用的。",
-}
 
 
 def language() -> str:
@@ -60,7 +26,14 @@ def language() -> str:
 
 def word(english: str) -> str:
     """A word of the report in the language of the user."""
-    return _WORDS.get(english, english) if language() else english
+    return _words().get(english, english) if language() else english
+
+
+@once
+def _words() -> dict[str, str]:
+    data = pkgutil.get_data(__name__.rpartition(".")[0], "words.zh.json")
+    found: dict[str, str] = json.loads(data or b"{}")
+    return found
 
 
 def texts(table: str, name: str) -> dict[str, str]:

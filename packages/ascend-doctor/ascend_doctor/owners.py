@@ -4,127 +4,55 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, NamedTuple, Tuple
+from typing import Dict, Tuple
+
+from .ini import read_ini, words
+from .lazy import once
+from .signs import pattern
 
 Values = Dict[str, str]
 Judged = Tuple[str, Values]
 """The id of a cause, and the values of its text."""
 
 
-class Owner(NamedTuple):
-    """A pattern for the beginning of a name, and whose it is."""
+@once
+def _tables() -> dict[str, dict[str, tuple[str, ...]]]:
+    """Kind to owner to names, in the order of owners.ini."""
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for section, row in read_ini(__name__, "owners.ini").items():
+        kind, _, owner = section.partition(": ")
+        found.setdefault(kind, {})[owner] = words(row["names"].replace("\n", ","))
+    return found
 
-    pattern: str
-    owner: str
+
+def _owner(kind: str, name: str) -> str:
+    """Whose a symbol or a library is; empty if unknown."""
+    for owner, names in _tables()[kind].items():
+        if any(re.match(each, name) for each in names):
+            return owner.partition(" (2)")[0]
+    return ""
 
 
-SYMBOLS = (
-    Owner(r"_ZN?K?(?:3Mki|6AsdOps)", "NNAL's libmki"),
-    Owner(r"_ZN?K?3atb|.*N3atb", "ATB of NNAL"),
-    Owner(r"_ZN?K?(?:7c10_npu|6at_npu|9torch_npu|7torch_npu)", "torch_npu"),
-    Owner(r"_ZN?K?R?(?:3c10|2at|5torch|5caffe2|4c10d)|.*(?:3c10|2at6|5torch)|TH\w", "torch"),
-    Owner(r"_ZN?K?(?:2ge|4gert|8optiling|3cce|2op|10error_message|12ErrorManager)", "CANN"),
-    Owner(r"acl|Acl|Msprof|msprof|Hccl|Hcom|hccl|rt[A-Z]|ge[A-Z]|Ge[A-Z]|Adx|_ZN?K?4hccl", "CANN"),
-    Owner(r"hal[A-Z]|drv[A-Z]|dsmi_|dcmi|ra_[a-z]|Ra[A-Z]|hccp_", "the driver"),
-    Owner(r"_ZN?K?6google8protobuf", "protobuf"),
-    Owner(r"_?Py[A-Z_]\w*", "Python"),
-    Owner(r"_ZN?K?4mlir|_ZN?K?4llvm|_ZN?K?6triton", "triton"),
+TBE, MINDIE, PYTHON_PARTS, OF_CANN, CUDA_ONLY, NAMESPACES, OF_PROGRAMS, APEX, WELL_KNOWN = (
+    {*_tables()["modules"][name]}
+    for name in (
+        *("TBE", "MINDIE", "PYTHON_PARTS", "OF_CANN", "CUDA_ONLY"),
+        *("NAMESPACES", "OF_PROGRAMS", "APEX", "WELL_KNOWN"),
+    )
 )
-LIBRARIES = (
-    Owner(r"libaicpu_(?:scheduler|processer|prof|sharder)|libstackcore", "the host"),
-    Owner(r"libascend_hal|libdrvdsmi|libdcmi|libdrv|libc_sec\.so|libmmpa", "driver"),
-    Owner(r"libmindie|libatb_speed|libatb_torch", "MindIE"),
-    Owner(r"libatb|libmki|libasdops|libtbe_adapter|libasdsip", "NNAL"),
-    Owner(
-        r"libhccl|libhcom|libascendcl|libacl|libge_|libgraph|libregister|libprofapi|libmsprof"
-        r"|libascendalog|libopapi|libruntime|libtiling|liberror_manager|libtsdclient|libplatform"
-        r"|libopt|libopm|libop_|libte_|libaicpu|libalog|libslog|libunified_dlog|libtsd|libqueue"
-        r"|libgert|libdump|libhybrid|libparser|libfmk|libcompress|libscope|libcann"
-        r"|libhixl|libadxl|libllm_?datadist|libmspti|libaoe|libmbuf"
-        r"|libnnopbase|libexe_graph|libascend_|libascend[a-z]|libcce|libmetadef|libadump|libops",
-        "CANN",
-    ),
-    Owner(r"libvllm_ascend|vllm_ascend_C|libcust_opapi", "vllm-ascend"),
-    Owner(r"libtorch_npu|libop_plugin", "torch_npu"),
-    Owner(r"libtorch(?!_cuda)|libc10(?!_cuda)|libshm", "torch"),
-    Owner(r"libcu|libnccl|libnv|libcaffe2_nvrtc|libtorch_cuda|libc10_cuda", "CUDA"),
-)
-TBE = {
-    *("tbe", "te", "topi", "auto_tune", "schedule_search", "op_gen", "acl", "hccl", "hccl_parser"),
-    *("asc_op_compile_base", "asc_opc_tool", "dataflow", "msobjdump", "show_kernel_debug_data"),
-}
-MINDIE = {"mindie_llm", "atb_llm", "mindiesd", "mindietorch", "mindie_turbo"}
-PYTHON_PARTS = {"_ctypes", "_bz2", "_lzma", "_sqlite3", "_ssl", "_curses", "readline", "_uuid"}
-"""Modules of Python itself that it lacks if it was compiled without the headers of a library."""
-OF_CANN = {
-    *("decorator", "attr", "attrs", "psutil", "tornado", "cloudpickle", "absl", "synr"),
-    *("scipy", "ml_dtypes", "pathlib2"),
-}
-CUDA_ONLY = {
-    *("flash_attn", "flash_attn_2_cuda", "flash_attn_interface", "bitsandbytes", "xformers"),
-    *("pynvml", "cupy", "flashinfer", "sgl_kernel", "deep_gemm", "vllm_flash_attn"),
-    *("mamba_ssm", "causal_conv1d", "triton_kernels", "nvidia"),
-}
-NAMESPACES = {"google", "ruamel", "azure", "zope", "backports", "sphinxcontrib", "jaraco"}
-"""Folders that several packages share: the package is named by what follows."""
+CHECKOUTS = {*_tables()["modules"]["CHECKOUTS"]}
+"""Names of folders that are checkouts of programs, or packages in them."""
 
-OF_PROGRAMS = {
-    *("utils", "src", "models", "tools", "config", "configs", "common", "scripts", "lib", "train"),
-    *("core", "modules", "tests"),
-}
-"""Names that programs give to their own folders: no package is missing, but a path is."""
-
-APEX = {"apex", "apex_C", "amp_C", "fused_layer_norm_cuda", "scaled_softmax_cuda"}
-WELL_KNOWN = {
-    *("transformers", "vllm", "vllm_ascend", "peft", "trl", "accelerate", "diffusers", "datasets"),
-    *("deepspeed", "megatron", "mindspeed", "torch", "huggingface_hub", "tokenizers", "numpy"),
-    *("llamafactory", "swift", "verl", "sglang", "ray", "torchvision", "mindspore", "mindformers"),
-    *("lmdeploy", "modelscope", "pydantic", "compressed_tensors", "mindspeed_llm"),
-}
-
-_UNDEFINED = re.compile(
-    r"(?:(?P<by>[^\s:'\"(]+): )?undefined symbol: ?(?P<symbol>\w+)"
-    r"|relocation error: (?P<by_2>[^\s:]+): symbol (?P<symbol_2>\w+)"
+_UNDEFINED, _LOOKED_UP, _OF_VLLM_ASCEND, _VERSION, _MISSING, _MINDIE_PROGRAM, _MODULE = (
+    pattern("owner-" + name)
+    for name in (
+        *("undefined", "looked-up", "of-vllm-ascend", "version"),
+        *("missing", "mindie-program", "module"),
+    )
 )
-_LOOKED_UP = re.compile(
-    r"(?P<operator>aclnn\w+?)(?:GetWorkspaceSize)?(?: or \w+ (?:is )?not in libopapi| failed, detail:.*not in libopapi)"
-    r"|Failed to find function (?P<function>(?:Hccl|acl|Acl|rt)\w+)"
-)
-_OF_VLLM_ASCEND = re.compile(r"_C_ascend|vllm_ascend|vllm-ascend/")
-_VERSION = re.compile(
-    r"(?P<by>[^\s:]+): version [`'](?P<what>GLIBC|GLIBCXX|CXXABI|GCC|OPENSSL)_(?P<version>[\d.]+)' "
-    r"not found(?: \(required by (?P<asks>[^)]+)\))?"
-)
-_MISSING = re.compile(
-    r"(?P<library>[\w.+-]+\.so[\d.]*): cannot open shared object file|(?P<cdll>[\w.+-]+\.so[\d.]*)"
-    r": No such file"
-)
-_MINDIE_PROGRAM = re.compile(r"mindie\S*: error while loading shared libraries")
-_MODULE = re.compile(
-    r"No module named '?\"?(?P<module>[A-Za-z_][\w.]*)|"
-    r"No package metadata was found for (?P<package>[\w.-]+)|"
-    r"packages that were not found in your environment: (?P<listed>[\w-]+)"
-)
-_NAME = re.compile(
-    r"cannot import name '(?P<name>\w+)' from (?:partially initialized module )?"
-    r"'(?P<module>[\w.]+)'(?: \((?!most likely)(?P<path>[^)]+)\))?"
-)
-_CALL = re.compile(
-    r"TypeError: .*(?:takes \d+ positional arguments? but \d+ (?:was|were) given"
-    r"|missing \d+ required positional argument|got multiple values for (?:keyword )?argument"
-    r"|\w\(\) got an unexpected keyword argument)"
-)
-_PLUGIN = re.compile(r"AttributeError: '(?:NPU|Ascend)\w+' object has no attribute")
-
-_REFUSED = re.compile(r"(?:^|[\s:])(?:ValueError|NotImplementedError|AssertionError): \S")
-_OPTIONS = re.compile(
-    r"/(?:configs?|arguments|args|hparams)/|/(?:\w*config|\w*arguments?|\w*args|arg_utils|\w*parser)\.py$"
-)
-"""Files of programs that check options."""
-
-_FRAME = re.compile(r'File "(?P<path>[^"]+)", line \d+, in ')
-_OF_CANN_FILE = re.compile(
-    r"/Ascend/|ascend-toolkit|/cann|/tbe/|/te/|/te_fusion/|/opp/|/torch_npu/"
+_NAME, _CALL, _PLUGIN, _REFUSED, _OPTIONS, _FRAME, _OF_CANN_FILE = (
+    pattern("owner-" + name)
+    for name in ("name", "call", "plugin", "refused", "options", "frame", "of-cann-file")
 )
 SITE = re.compile(r"site-packages|dist-packages")
 
@@ -150,7 +78,7 @@ def judge_line(text: str, before: tuple[str, ...] = ()) -> Judged | None:
 
 def owner_of(symbol: str) -> str:
     """Whose a symbol is; empty if unknown."""
-    return next((each.owner for each in SYMBOLS if re.match(each.pattern, symbol)), "")
+    return _owner("symbols", symbol)
 
 
 def _symbol(text: str) -> Judged | None:
@@ -209,7 +137,7 @@ def _library(text: str) -> Judged | None:
         return "preload-missing", {"library": library}
     if text.endswith("Permission denied", match.end()):
         return "workdir-not-writable", {"library": library}
-    owner = next((each.owner for each in LIBRARIES if re.match(each.pattern, library)), "")
+    owner = _owner("libraries", library)
     if not owner and _MINDIE_PROGRAM.search(text):
         owner = "MindIE"
     causes = {

@@ -8,10 +8,11 @@ from typing import Any
 
 from .causes import causes
 from .codes import codes_in, family
-from .events import Event, signs
+from .events import Event
 from .evidence import Evidence, Frame
 from .language import texts, word
 from .owners import Values
+from .signs import pattern
 
 _BARE = {"exception", "error-line", "code", "code-unknown", "inner", "other-rank"}
 _UNEXPECTED = re.compile(
@@ -20,7 +21,8 @@ _UNEXPECTED = re.compile(
 )
 _CHECKED = re.compile(r"^(?:raise\b|assert\b)")
 _TORCH = {"torch", "torch_npu", "torchair"}
-_FACTS = ("operator", "remote rank", "address", "chip", "log")
+_FACTS = {name: pattern(name) for name in ("operator", "remote rank", "address", "chip", "log")}
+_ASSERTION = pattern("assertion")
 _MOST = 160
 _OPERATORS = {
     "operator-crash",
@@ -81,7 +83,7 @@ def _form(event: Event, said: Evidence) -> tuple[str, Values]:
         if _CHECKED.match(last.source):
             return "exception-refused", values
         return ("exception-between" if caller else "exception-within"), values
-    native = signs()["assertion"].search("\n".join(said.message))
+    native = _ASSERTION.search("\n".join(said.message))
     if event.cause.id == "exception" and native:
         parts = {
             key.partition("__")[0]: value for key, value in native.groupdict("").items() if value
@@ -116,8 +118,8 @@ def _caller(frames: list[Frame]) -> str:
 def _names(said: Evidence) -> Values:
     """What the log names near the failure, by kind."""
     found = {}
-    for kind in _FACTS:
-        matches = [*signs()[kind].finditer(said.text)]
+    for kind, search in _FACTS.items():
+        matches = [*search.finditer(said.text)]
         if matches:
             values = dict.fromkeys(group for match in matches for group in match.groups() if group)
             found[kind] = next(iter(values))

@@ -17,36 +17,9 @@ from operator import itemgetter
 from typing import Callable, Iterator, NamedTuple
 
 from .log_files import Piece, text_of
+from .signs import words
 
-NEEDLES = (
-    # Exceptions and codes, and then what the patterns need.
-    *("xcept", "Timeout", "Failure", "Exit", "ret", "Code", "errcode", "errno", "status"),
-    *("result", "positional", "EZ", "y peer [", "nsupport", "nly supp", "ompile g", "lready"),
-    *("Aborted", "panic: ", "ADDRNOTA", "nrecogni", "VERIFY_F", "GraphOpt]"),
-    *("orrupted", "denie", "ImagePull", "toomanyr", "Docker d", "gated r", "Illegal i"),
-    *("manifest u", "iling", "mismat", "nauthor"),
-    *("not", "fail", "rror", "n't ", "evice", "sion", "has ", "require", "timeout", "able"),
-    *("exce", "lease", "ound", "code", "led ", " out", " is ", "ufficien", "ERR0", "No "),
-    *("nexpecte", " be ", "engi", "nvalid", "ned ", "no ", "type", "ev/davin", "eartbeat"),
-    *("SIGBUS", "EZ10", "ut of ", "Unknown ", "E3000", "link ", ": nan", "_model_", "ed with "),
-    *("iste", "drvRetCo", "FORCE ST", "Killed", "EI0001", "-8020", " ECC", "0501", "ize "),
-    *("inimum", "ard ", "onfig -p", "celerate", "ionImpos", "-only fi", "ability ", "oom-kill"),
-    *("received", "UCE ERRO", "InferSha", "nType:[S", "Info det", "ADDRINUS", "erTooLar"),
-    *(" loss: N", "EZ3002", "pcie ", "EZ00", "E500", "ELF ", "bad_al", "Segment", "SIGSEGV"),
-    *(
-        "pen files",
-        "free",
-        "alloc():",
-        "process",
-        "t start new thread",
-        "pthread_",
-        " died ",
-        "ormally",
-    ),
-    *("GetNext", "Mount", "Attach", "ttach or", "ascend_direct", "REMOTE ERR", "onnect", "Failed"),
-    *("CompileAndEx", "CannGraph", "BuildModel", "missing tools", "[ERROR]", "Admission"),
-    *("OpName", "*** ", "失败", "错误", "异常", "超时", "无法", "致命", "404", "CRITICAL", "FATAL"),
-)
+NEEDLES = words("needles")
 _CODE = re.compile(rb"E[A-Z1-9]\d{4}|RankID:|^ *rank +: ", re.MULTILINE)
 _NUMBERED = re.compile(
     rb"err|code|\bret|result|status|return|fail|exit|kill|RankID|PID|signal|^\s*rank\s+:|NPU|: nan",
