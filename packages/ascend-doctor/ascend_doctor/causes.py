@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from typing import Callable, NamedTuple, Pattern, Sequence
+from typing import Callable, Match, NamedTuple, Pattern, Sequence
 
 from .codes import codes_in, hccl_result
 from .ini import read_ini, words
@@ -34,6 +34,7 @@ class Cause(NamedTuple):
     codes: tuple[str, ...]
     names: tuple[str, ...]
     log: tuple[str, ...]
+    form: tuple[Pattern[str], ...]
 
 
 class Found(NamedTuple):
@@ -63,7 +64,8 @@ def causes() -> dict[str, Cause]:
             sources=tuple(cited[key] for key in words(row["source"])),
             codes=words(row.get("codes", "")),
             names=words(row.get("names", "")),
-            log=tuple(line.strip() for line in row.get("log", "").splitlines() if line.strip()),
+            log=tuple(filter(None, row.get("log", "").splitlines())),
+            form=tuple(map(re.compile, filter(None, row.get("form", "").splitlines()))),
         )
         for name, row in rows.items()
     }
@@ -90,14 +92,17 @@ def causes_in(text: str, before: Callable[[], Sequence[str]] = tuple) -> list[Fo
     for cause, pattern in _patterns():
         match = pattern.search(text) if cause.id not in found else None
         if match:
-            named = match.groupdict().items()
-            values = {name.partition("__")[0]: value for name, value in named if value}
-            found[cause.id] = Found(cause, values, match[0])
+            found[cause.id] = Found(cause, values_of(match), match[0])
     for code in codes_in(text):
         known = _by_code().get(code)
         if known and known.id not in found:
             found[known.id] = Found(known, {}, code)
     return sorted(found.values(), key=lambda each: KINDS.index(each.cause.kind))
+
+
+def values_of(match: Match[str]) -> Values:
+    """The named groups that were found; those of alternatives end in ``__`` and a number."""
+    return {name.partition("__")[0]: value for name, value in match.groupdict().items() if value}
 
 
 def codes_of(text: str) -> list[str]:

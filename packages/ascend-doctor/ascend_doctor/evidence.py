@@ -32,6 +32,11 @@ _LISTED, _ADVICE, _NO_ADVICE, _LANGUAGE, _CODE_OF_CANN, _STEPS = (
 )
 
 
+_VAGUE = re.compile(r"Inner Error|TraceBack|Solution|support eng|^The argument is invalid\.?$")
+_RELAYED = re.compile(r"RayTaskError\(|RemoteError:|ProcessRaisedException|Process \d+ terminated")
+_NAMED = pattern("line-exception")
+
+
 class Frame(NamedTuple):
     """A frame of a traceback, and the source line that Python prints below it."""
 
@@ -84,6 +89,11 @@ def evidence(event: Event, path: str) -> Evidence:
     before = [line for number, line in near if number < event.number]
     after = [line for number, line in near if number > event.number]
     first = read_line(event.text)
+    if _RELAYED.search(first.text):
+        # Ray puts the traceback of the worker, and its exception, below its own.
+        inner = next((at for at, line in enumerate(after) if _NAMED.match(line.text)), None)
+        if inner is not None:
+            first, before, after = after[inner], before + after[:inner], after[inner + 1 :]
     message = [*_message(first.text, after)]
     block = [*message, *[line.text for line in after[:12]]]
     text = "\n".join([line.text for line in before[-40:]] + block)

@@ -23,6 +23,7 @@ INSIDE = "!/"
 """Between the path of an archive and the name of a log in it."""
 
 _HEAD = 1 << 12
+_BUFFER = 1 << 20
 _PACKED: tuple[tuple[bytes, Any], ...] = (
     (b"\x1f\x8b", gzip.open),
     (b"BZh", bz2.open),
@@ -113,7 +114,7 @@ def opened(path: str) -> BinaryIO:
             else cast(zipfile.ZipFile, archive).open(name)
         )
         return _plain(cast(BinaryIO, member), path)
-    return _plain(open(path, "rb"), path)
+    return _plain(open(path, "rb", buffering=_BUFFER), path)
 
 
 def unreadable(path: str, error: Exception) -> LogError:
@@ -128,8 +129,8 @@ def _stamp(path: str) -> tuple[float, int]:
 
 
 @functools.lru_cache(maxsize=1)
-def _archive(path: str, stamp: tuple[float, int]) -> tarfile.TarFile | zipfile.ZipFile | None:
-    """The archive ``path``; None if it is none. ``stamp`` tells it from an older one."""
+def _archive(path: str, _state: tuple[float, int]) -> tarfile.TarFile | zipfile.ZipFile | None:
+    """The archive ``path``; None if it is none. ``_state`` tells it from an older one."""
     if path == STDIN:
         return None
     with open(path, "rb") as file:
@@ -146,7 +147,7 @@ def _archive(path: str, stamp: tuple[float, int]) -> tarfile.TarFile | zipfile.Z
 @functools.lru_cache(maxsize=1)
 def _spooled(source: Any) -> BinaryIO:
     """What comes from standard input, which is read more than once."""
-    spool = tempfile.TemporaryFile()
+    spool = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the program
     shutil.copyfileobj(source.buffer, spool)
     spool.flush()
     return cast(BinaryIO, spool)
@@ -155,21 +156,25 @@ def _spooled(source: Any) -> BinaryIO:
 def _plain(stream: BinaryIO, path: str) -> BinaryIO:
     """``stream`` without packing, in UTF-8, with lines that end in LF."""
     streams: list[IO[bytes]] = [stream]
-    try:
-        head = _head(stream)
-        unpack = next((each for magic, each in _PACKED if head.startswith(magic)), None)
-        if unpack:
-            streams.append(unpack(stream))
-            head = _head(streams[-1])
-        foreign = next((what for magic, what in _FOREIGN if head.startswith(magic)), "")
-        encoding = _encoding(head)
-        if not foreign and not encoding and head.count(b"\0") * 10 > len(head):
-            foreign = "binary data"
-        if foreign:
-            raise LogError(f"{path} is no log but {foreign}.")
-    except BaseException:
+    head = _head(stream)
+    unpack = next((each for magic, each in _PACKED if head.startswith(magic)), None)
+    if unpack:
+        streams.append(unpack(stream))
+        head = _head(streams[-1])
+    encoding = _encoding(head)
+    foreign = next((what for magic, what in _FOREIGN if head.startswith(magic)), "")
+    # A log that was cut while it was written has a hole of zeros.
+    zeros = head.count(b"\0")
+    if (
+        not foreign
+        and not encoding
+        and b"\0" in head[:64]
+        and len(head) < 10 * zeros < 10 * len(head)
+    ):
+        foreign = "binary data"
+    if foreign:
         stream.close()
-        raise
+        raise LogError(f"{path} is no log but {foreign}.")
     change = _change(head, encoding)
     return cast(BinaryIO, io.BufferedReader(_Text(streams, change))) if unpack or change else stream
 

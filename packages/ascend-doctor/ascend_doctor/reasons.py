@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Explains a failure by what its own lines hold: their reason, advice, names, and whose code it is."""
+"""Explains a failure by its own lines: their reason, advice and names, and whose code it is."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from .causes import causes
+from .causes import causes, values_of
 from .codes import codes_in, family
 from .events import Event
 from .evidence import Evidence, Frame
@@ -22,7 +22,6 @@ _UNEXPECTED = re.compile(
 _CHECKED = re.compile(r"^(?:raise\b|assert\b)")
 _TORCH = {"torch", "torch_npu", "torchair"}
 _FACTS = {name: pattern(name) for name in ("operator", "remote rank", "address", "chip", "log")}
-_ASSERTION = pattern("assertion")
 _MOST = 160
 _OPERATORS = {
     "operator-crash",
@@ -83,12 +82,12 @@ def _form(event: Event, said: Evidence) -> tuple[str, Values]:
         if _CHECKED.match(last.source):
             return "exception-refused", values
         return ("exception-between" if caller else "exception-within"), values
-    native = _ASSERTION.search("\n".join(said.message))
-    if event.cause.id == "exception" and native:
-        parts = {
-            key.partition("__")[0]: value for key, value in native.groupdict("").items() if value
-        }
-        return "exception-native", {"place": "C++", **parts}
+    if event.cause.id in ("exception", "error-line"):
+        for cause in causes().values():
+            for form in cause.form:
+                match = form.search("\n".join(said.message))
+                if match:
+                    return cause.id, {"place": "C++", **values_of(match)}
     if said.reason and event.cause.id in ("inner", "code", "code-unknown"):
         codes = [*codes_in(event.text), event.by]
         return "code-reason", {

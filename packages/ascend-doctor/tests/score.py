@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often ``ascend-doctor --log`` is right: over the cases of log_cases, a table by group.
 
+Right is a cause. A report that only names the first exception, code or error line is counted
+apart, as "named", also where the answer of the case is not more; so is what it does not see.
+
 ``python tests/score.py`` prints the table, ``--list`` the cases that were not right as well. Of the
 group ``closed`` only counts are told, here and in the tests: who works on the reader does not look
 at its texts. test_precision.py has the floors.
@@ -29,7 +32,7 @@ from tests.log_cases import GROUPS, Case, cases  # noqa: E402
 
 CLOSED = "closed"
 HONEST = {"exception", "code", "code-unknown", "inner", "error-line", "operator-failed"}
-"""Roots that say that the cause is unknown: neither right nor wrong, unless a case asks for one."""
+"""Roots that say that the cause is unknown."""
 SPLIT = {
     "container-runtime": {"container-device"},
     "custom-operator": {"cann-torch-npu", "vllm-ascend-kernels"},
@@ -59,7 +62,7 @@ class Verdict(NamedTuple):
 
     case: Case
     outcome: str
-    """right, wrong, silent or broken; for healthy logs quiet, alarm or broken."""
+    """right, wrong, named, silent or broken; for healthy logs quiet, alarm or broken."""
     said: str
     rank_right: bool | None
 
@@ -106,10 +109,11 @@ def judge(case: Case, document: Document) -> Verdict:
     if case.causes <= NOTE_ONLY:
         outcome = "wrong" if root else "right" if case.causes & names else "silent"
         return Verdict(case, outcome, said, None)
-    if said in case.causes or SPLIT.get(said, set()) & case.causes:
-        outcome = "right"
+    right = said in case.causes or SPLIT.get(said, set()) & case.causes
+    if root is None or said in HONEST:
+        outcome = "named" if root else "silent"
     else:
-        outcome = "silent" if root is None or said in HONEST else "wrong"
+        outcome = "right" if right else "wrong"
     rank_right = None
     if case.first_rank is not None:
         rank_right = root is not None and root.get("rank") == case.first_rank
@@ -145,14 +149,17 @@ def share(part: int, whole: int) -> str:
 
 def table(verdicts: list[Verdict]) -> str:
     """The counts by group; recall is right of all, precision right of those that got a cause."""
-    head = f"{'failures':10}{'cases':>6}{'right':>7}{'wrong':>7}{'silent':>8}{'broken':>8}"
+    head = (
+        f"{'failures':10}{'cases':>6}{'right':>7}{'wrong':>7}{'named':>7}{'silent':>8}{'broken':>8}"
+    )
     lines = [f"{head}{'recall':>9}{'precision':>11}{'first rank':>12}"]
     for group in GROUPS:
         n = tally(verdicts, "failure", group)
         named = n["right"] + n["wrong"]
         lines.append(
-            f"{group:10}{n['cases']:>6}{n['right']:>7}{n['wrong']:>7}{n['silent']:>8}"
-            f"{n['broken']:>8}{share(n['right'], n['cases']):>9}{share(n['right'], named):>11}"
+            f"{group:10}{n['cases']:>6}{n['right']:>7}{n['wrong']:>7}{n['named']:>7}"
+            f"{n['silent']:>8}{n['broken']:>8}{share(n['right'], n['cases']):>9}"
+            f"{share(n['right'], named):>11}"
             f"{str(n['rank right']) + ' of ' + str(n['ranked']):>12}"
         )
     lines += ["", f"{'healthy':10}{'cases':>6}{'quiet':>7}{'alarms':>7}{'broken':>8}"]
@@ -168,7 +175,8 @@ def misses(verdicts: list[Verdict]) -> list[str]:
     for v in verdicts:
         if v.case.group == CLOSED:
             continue
-        if v.outcome not in {"right", "quiet"} or v.rank_right is False:
+        unknown = v.outcome == "named" and v.case.causes & HONEST
+        if (v.outcome not in {"right", "quiet"} and not unknown) or v.rank_right is False:
             expected = ", ".join(sorted(v.case.causes)) or "nothing"
             rank = f", rank {v.case.first_rank} missed" if v.rank_right is False else ""
             lines.append(

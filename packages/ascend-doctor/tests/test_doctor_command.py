@@ -94,15 +94,16 @@ def test_a_code_is_explained(
     assert finding["id"] == name
 
 
-def test_a_long_line_is_cut_after_a_whole_word(
-    host: SimulatedHost, capsys: pytest.CaptureFixture[str]
+def test_all_sources_are_shown_in_the_width_of_the_terminal(
+    host: SimulatedHost, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_doctor(host, "--explain", "507899")
-    [cut] = [line for line in capsys.readouterr().out.splitlines() if line.endswith("…")]
-    [finding] = document(host, capsys, "--explain", "507899")["findings"]
-    whole = "; ".join(finding["sources"])
-    shown = cut.partition("source: ")[2].removesuffix("…")
-    assert (whole.startswith(shown), shown[-1]) == (True, " ")
+    for width in (60, 90):
+        monkeypatch.setenv("COLUMNS", str(width))
+        run_doctor(host, "--explain", "507899")
+        said = capsys.readouterr().out
+        [finding] = document(host, capsys, "--explain", "507899")["findings"]
+        assert "; ".join(finding["sources"]) in " ".join(said.split())
+        assert width - 20 < max(map(len, said.splitlines())) <= width
 
 
 def test_advice_without_an_error_is_explained(
@@ -133,10 +134,10 @@ def test_a_log(host: SimulatedHost, tmp_path: Path, capsys: pytest.CaptureFixtur
     log.write_text("a\nEJ0001: x\nEJ0001: y\n", encoding="utf-8")
     assert run_doctor(host, "--log", str(log)) == 8
     said = capsys.readouterr().out
-    assert "train.log:2, 2 times: EJ0001: x" in said
+    assert "train.log:2, 2 times\n          EJ0001: x\n" in said
     assert host.asked == []
     found = document(host, capsys, "--log", str(log))
-    assert found["logs"] == {"paths": [str(log)], "size": 22, "failed": True}
+    assert found["logs"] == {"paths": [str(log)], "size": 22, "failed": True, "left_out": []}
     assert found["findings"][0]["count"] == 2
     log.write_text("fine\n", encoding="utf-8")
     assert run_doctor(host, "--log", str(log)) == 0

@@ -17,8 +17,8 @@ import pytest
 
 from ascend_doctor import log_files
 from ascend_doctor.command import main
-from ascend_doctor.log_files import LogError
 from ascend_doctor.log_report import examine_logs
+from ascend_doctor.packed import LogError
 from tests.log_cases import case_log
 
 GOOD = "2026-03-01 10:00:00 [INFO] step 1 of 2000, loss 2.3\n"

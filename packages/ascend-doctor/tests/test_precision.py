@@ -7,7 +7,7 @@ import pytest
 
 from tests.log_cases import GROUPS
 from tests.score import CLOSED, Verdict, judge_all, misses, tally
-from tools.precision import PAGE, page
+from tests.tools.precision import PAGE, page
 
 PUBLIC = ("open", "closed", "shared")
 
@@ -19,7 +19,9 @@ def verdicts() -> list[Verdict]:
 
 
 def test_the_page_has_the_figures_of_today(verdicts: list[Verdict]) -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(verdicts), "run: python -m tools.precision"
+    assert PAGE.read_text(encoding="utf-8") == page(verdicts), (
+        "run: python -m tests.tools.precision"
+    )
 
 
 def test_there_are_enough_cases(verdicts: list[Verdict]) -> None:

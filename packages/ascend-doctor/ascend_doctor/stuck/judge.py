@@ -61,8 +61,8 @@ _ADVICE = {
     "log of each rank. Sample the ranks of all nodes together with --json and --dump.",
     State.DEVICE: "Sample again with --native, and look at 'npu-smi info': with idle AI cores the "
     "device waits for another rank, whose stack may be on another node.",
-    State.IDLE: "No process works: the engine has no request, or the process that hands them out is "
-    "elsewhere; take the stacks of the engine and of the server too.",
+    State.IDLE: "No process works: the engine has no request, or what hands them out is in "
+    "another process; take the stacks of the engine and of the server too.",
     State.WORKS: "If it does not move for minutes, sample again, with --native where it is offered."
     " The first steps of the backward pass are slow.",
 }

@@ -25,8 +25,8 @@ _HEAD = 2**16
 _HISTORY = "log_history"
 
 KNOWN = (
-    "logs of HF Trainer, MindSpore, MindFormers, Megatron and verl, trainer_state.json, trainer_log.jsonl, "
-    "logging.jsonl"
+    "logs of HF Trainer, MindSpore, MindFormers, Megatron and verl, trainer_state.json, "
+    "trainer_log.jsonl, logging.jsonl"
 )
 
 
@@ -72,7 +72,7 @@ def read_loss_log(path: Path) -> LossLog:
     except OSError as error:
         raise file_error("read", path, error) from error
     except LogError as error:
-        raise FileError(str(error)) from error
+        raise FileError(Problem(str(error), f"Known are {KNOWN}.")) from error
     if not log.entries:
         fix = f"Known are {KNOWN}. Megatron prints losses on the last rank only."
         raise FileError(Problem(what=f"{path} has no training loss.", fix=fix))

@@ -111,7 +111,7 @@ def test_a_config_map_without_a_table(text: str) -> None:
 
 def test_an_initializing_config_map_is_refused() -> None:
     text = 'data:\n  hccl.json: \'{"status":"initializing"}\'\n'
-    with pytest.raises(RankTableError, match=r"hccl\.json: the rank table has no server_list"):
+    with pytest.raises(RankTableError, match=r"hccl\.json: it is not completed yet"):
         of_config_map(text, "map.yaml")
 
 

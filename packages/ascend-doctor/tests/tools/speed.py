@@ -52,7 +52,7 @@ def lines(numbers: random.Random, errors: int) -> Iterator[str]:
 
 def write(path: Path, size: int, errors: int) -> None:
     """A log of ``size`` bytes: a MB of lines that are all different, again and again."""
-    numbers = random.Random(351125)  # noqa: S311 - no secret
+    numbers = random.Random(351125)
     made = lines(numbers, errors)
     with path.open("w", encoding="utf-8") as file:
         while file.tell() < size:
