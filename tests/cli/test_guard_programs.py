@@ -7,6 +7,7 @@ pip runs in an environment of its own, on an index that is a folder with wheels 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -313,6 +314,31 @@ def test_another_torch_is_told_when_torch_npu_is_imported(image: Image) -> None:
 @pytest.mark.parametrize("version", ["2.1.0", "2.1.0+cpu"])
 def test_the_image_s_own_torch_is_imported_without_a_word(image: Image, version: str) -> None:
     assert torch_of(image, version) == (0, "ok\n")
+
+
+def test_a_wheel_that_is_unpacked_over_another_is_told_with_a_fix_that_works(
+    image: Image, tmp_path: Path
+) -> None:
+    """Both wheels' metadata stays then, and the module is a mixture of both."""
+    venv.create(tmp_path, symlinks=True)
+    [site] = tmp_path.glob("lib/python3*/site-packages")
+    shutil.copytree(Path(pip.__file__).parent, site / "pip")
+    python, guarded = tmp_path / "bin/python", {"PYTHONPATH": str(image.shared)}
+    options = ("--no-index", "--find-links", image.index)
+    pip_install = (python, "-m", "pip", "install", *options)
+    assert image.run(*pip_install, "torch==2.1.0", **guarded)[0] == 0
+    with zipfile.ZipFile(image.index / "torch-2.7.1-py3-none-any.whl") as wheel:
+        wheel.extractall(site)
+    code, said = image.run(python, "-c", IMPORT, **guarded)
+    assert (code, said.count("torch is installed twice, as 2.1.0 and 2.7.1: one wheel")) == (0, 1)
+    assert "torch 2.7.1 is not the torch" not in said
+    assert image.run(python, "-c", IMPORT, CANNERY_GUARD="off", **guarded) == (0, "")
+    [remove] = re.findall(r"^  (rm .*)$", said, re.MULTILINE)
+    [install] = re.findall(r"^  pip install (.*)$", said, re.MULTILINE)
+    assert image.run("sh", "-c", remove)[0] == 0
+    assert image.run(*pip_install, *install.split(), **guarded)[0] == 0
+    assert [path.name for path in site.glob("torch-*")] == ["torch-2.1.0.dist-info"]
+    assert image.run(python, "-c", IMPORT, **guarded) == (0, "")
 
 
 WARNING = "cannery: torch 2.7.1 is not the torch of this image (2.1.0), which fits its CANN."

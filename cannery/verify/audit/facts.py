@@ -313,15 +313,6 @@ class ImageFacts(BaseModel):
     def versions(self) -> dict[str, str]:
         return {name: places[0][0] for name, places in self.distributions.items() if places}
 
-    @property
-    def twice(self) -> dict[str, list[str]]:
-        """The packages that are installed more than once, with all versions."""
-        return {
-            name: [version for version, _ in places]
-            for name, places in self.distributions.items()
-            if places[1:]
-        }
-
 
 def parse_probe(output: str) -> ImageFacts:
     """The facts in ``output``, which has the words of other programs of the image, too.

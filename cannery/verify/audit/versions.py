@@ -73,15 +73,27 @@ def judge_versions(
         yield Result(check="compat/kernels", standing=Standing.UNKNOWN, text=text)
 
 
+_FRAMEWORKS = ("torch", "torch-npu", "mindspore")
+
+
 def _installed_twice(facts: ImageFacts) -> Iterator[Result]:
-    for name in ("torch", "torch-npu", "mindspore"):
-        if len({*facts.twice.get(name, ())}) > 1:
-            versions = " and ".join(facts.twice[name])
-            yield broken(
-                f"compat/{name}",
-                f"{name} is installed twice, as {versions}; the first on sys.path is loaded.",
-                "Remove one of them.",
-            )
+    for name, places in facts.distributions.items():
+        by_folder: dict[str, list[str]] = {}
+        for version, folder in places:
+            by_folder.setdefault(folder, []).append(version)
+        mixed = {folder: versions for folder, versions in by_folder.items() if versions[1:]}
+        for folder, versions in mixed.items():
+            files = name.replace("-", "_")
+            text = f"{name} is installed twice, as {' and '.join(versions)}, both in {folder}: a "
+            text += "wheel was unpacked over another, or an older one's metadata was left."
+            fix = f"rm -r {folder}/{files} {folder}/{files}-*.dist-info; then pip install "
+            fix += f"--force-reinstall --no-deps {name}==VERSION"
+            standing = Standing.BROKEN if name in _FRAMEWORKS else Standing.NOTE
+            yield Result(check=f"compat/{name}", standing=standing, text=text, fix=fix)
+        versions = [*dict.fromkeys(version for version, _ in places)]
+        if name in _FRAMEWORKS and not mixed and versions[1:]:
+            text = f"{name} is installed twice, as {' and '.join(versions)}; the first on sys.path "
+            yield broken(f"compat/{name}", f"{text}is loaded.", "Remove one of them.")
     file = facts.torch_file.partition("+")[0]
     metadata = facts.versions.get("torch", "").partition("+")[0]
     if file and metadata and file != metadata:

@@ -33,6 +33,12 @@ def test_constraints(facts: Facts, record: Facts) -> None:
     )
 
 
+@pytest.mark.inherited
+def test_each_package_has_one_version(facts: Facts) -> None:
+    """No wheel was unpacked over another, which would leave both wheels' metadata."""
+    assert facts["twice"] == {}
+
+
 def test_the_guard_is_in_virtual_environments(host: Host) -> None:
     """A virtual environment has the guard, which warns there of another torch."""
     script = (

@@ -197,12 +197,12 @@ def broken_scripts():
     return broken
 
 
-def installed():
+def installed(**where):
     try:
         from importlib.metadata import distributions as every
     except ImportError:
         from importlib_metadata import distributions as every
-    return every()
+    return every(**where)
 
 
 def distributions():
@@ -213,6 +213,15 @@ def distributions():
         # Of two with one name Python imports the first.
         names.setdefault(re.sub(r"[-_.]+", "-", meta["Name"]).lower(), own)
     return names
+
+
+def twice():
+    """The packages with two versions in the folder of the image's packages."""
+    versions = {}
+    for each in installed(path=[RECORD["site_packages"]]):
+        name = re.sub(r"[-_.]+", "-", each.metadata["Name"] or "").lower()
+        versions.setdefault(name, set()).add(each.metadata["Version"])
+    return {name: sorted(each) for name, each in versions.items() if len(each) > 1}
 
 
 def left_overs():
@@ -271,6 +280,7 @@ print(
             "rights": rights(),
             "broken_scripts": broken_scripts(),
             "distributions": distributions(),
+            "twice": twice(),
             "left_overs": left_overs(),
             "torchair": os.path.exists(TORCHAIR),
             "install_record": read("/etc/Ascend/ascend_cann_install.info"),

@@ -64,6 +64,14 @@ WRONG: dict[str, tuple[dict[str, Any], str, str, str]] = {
         {"distributions": {"torch": [["2.3.1", "/usr/lib"], ["2.1.0", "/opt/lib"]]}},
         *("compat/torch", BROKEN, "installed twice"),
     ),
+    "a wheel of torch unpacked over another": (
+        {"distributions": {"torch": [["2.3.1", "/usr/lib"], ["2.1.0", "/usr/lib"]]}},
+        *(
+            "compat/torch",
+            BROKEN,
+            r"as 2\.3\.1 and 2\.1\.0, both in /usr/lib: a wheel was unpacked",
+        ),
+    ),
     "packages that CANN needs": (
         {"distributions": dists(decorator=None), "cann_programs": {"te": IMPORT}},
         *("cann/python-packages", BROKEN, "not all of them start: decorator"),

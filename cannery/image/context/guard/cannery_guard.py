@@ -7,7 +7,7 @@ must be fast:
 - pip: a message about a conflict ends with the held versions, the reasons, and how to change them.
 - pip's isolated builds of sdists: they have their own versions, so PIP_CONSTRAINT does not apply.
 - ``import torch`` and so on, and the end of pip: warns if the version is not the image's, also in a
-  virtual environment, which pip's and uv's constraints may not have reached.
+  virtual environment, which pip's and uv's constraints may not have reached; and if there are two.
 - a user without an account: has a home directory that it can write to.
 """
 
@@ -27,6 +27,16 @@ cannery: {name} {found} is not the {name} of this image ({own}), which fits its 
   {site}
 Undefined symbols or wrong results are likely. Install {name}=={own} again; in a virtual environment
 use the image's ('--system-site-packages'). To hide this warning, set CANNERY_GUARD=off.
+"""
+
+TWICE = """\
+cannery: {name} is installed twice, as {versions}: one wheel was unpacked over another, or an upgrade
+left the older one's metadata. Crashes or wrong results are likely if files of both are in
+  {site}
+Install {name}=={own} again:
+  rm -r {site}/{name} {site}/{name}-*.dist-info
+  pip install --force-reinstall --no-deps {name}=={own}
+To hide this warning, set CANNERY_GUARD=off.
 """
 
 NOT_FOUND = "Could not find a version "
@@ -116,7 +126,9 @@ def add_hint():
         )
         chosen = [held[name.lower()] for name in dict.fromkeys(named) if name.lower() in held]
         if chosen or (held and not text.startswith(NOT_FOUND)):
-            lines = ["  %s%s" % (r, " (%s)" % why if why else "") for r, why in chosen or held.values()]
+            lines = [
+                "  %s%s" % (r, " (%s)" % why if why else "") for r, why in chosen or held.values()
+            ]
             sys.stderr.write(HINT.format(file=path, held="\n".join(lines)))
 
     logging.getLogger("pip._internal.resolution.resolvelib.factory").addFilter(Hint())
@@ -133,7 +145,7 @@ def image_version(name):
 
 
 def warn_of(name):
-    """Warn once if this Python imports a package in another version than the image's."""
+    """Warn once if this Python imports a package in two versions, or another than the image's."""
     import importlib.util
 
     if name in compared or os.environ.get(SWITCH):
@@ -145,9 +157,13 @@ def warn_of(name):
         return
     site = os.path.dirname(next(iter(spec.submodule_search_locations)))
     names = [n for n in os.listdir(site) if n.startswith(name + "-") and n.endswith(".dist-info")]
-    found = names[0][len(name) + 1 : -len(".dist-info")] if len(names) == 1 else own
-    if found.partition("+")[0] != own.partition("+")[0]:
-        sys.stderr.write(WARNING.format(name=name, found=found, own=own, site=site))
+    found = sorted(n[len(name) + 1 : -len(".dist-info")] for n in names) or [own]
+    if len(found) > 1 or found[0].partition("+")[0] != own.partition("+")[0]:
+        text = TWICE if len(found) > 1 else WARNING
+        versions = " and ".join(found)
+        sys.stderr.write(
+            text.format(name=name, found=found[0], versions=versions, own=own, site=site)
+        )
         os.environ[SWITCH] = "warned"  # so that no process that this one starts repeats it
 
 
