@@ -94,15 +94,18 @@ def _require_regular(action: str, path: Path, state: os.stat_result) -> None:
 
 
 def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
-    """The content of the regular file ``path``; FileNotFoundError if there is none.
+    """The content of the regular file ``path``; FileNotFoundError if there is nothing.
 
     Raises:
-        FileError: it cannot be read, is not a regular file, or has more than ``most`` bytes.
+        FileError: it cannot be read, is not a regular file, is a link to nothing, or has more than
+            ``most`` bytes.
     """
     try:
         with open_file(path) as stream:
             content = stream.read(most + 1)
     except FileNotFoundError:
+        if path.is_symlink():
+            raise _dangling("read", path) from None
         raise
     except OSError as error:
         raise file_error("read", path, error) from error
@@ -110,6 +113,12 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
         what = f"cannot read {path}: it has more than {most >> 20} MB."
         raise FileError(Problem(what=what, fix="See where it is from."))
     return content
+
+
+def _dangling(action: str, path: Path) -> FileError:
+    target = os.path.realpath(path)
+    what = f"cannot {action} {path}: it is a link to {target}, which does not exist."
+    return FileError(Problem(what=what, fix="Make that file, or remove the link."))
 
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
@@ -236,8 +245,7 @@ def link_target(path: Path, root: Path | None = None) -> Path:
         return path
     target = Path(os.path.realpath(path))
     if not target.exists():
-        what = f"cannot write {path}: it is a link to {target}, which does not exist."
-        raise FileError(Problem(what=what, fix="Make that file, or remove the link."))
+        raise _dangling("write", path)
     if root and not target.is_relative_to(root.resolve()):
         what = f"cannot write {path}: it is a link to {target}, which is not below {root}."
         raise FileError(Problem(what=what, fix="Put a copy in the place of the link."))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def read_data(root: Path) -> dict[str, str]:
         FileError: one cannot be read.
         MatrixError: one is not UTF-8 text.
     """
-    return {name: read_text(root / name, name) for name in DATA if (root / name).exists()}
+    return {name: read_text(root / name, name) for name in DATA if os.path.lexists(root / name)}
 
 
 def load_with_data(text: str, name: str, data: Data, problems: list[Problem]) -> Map:

@@ -13,6 +13,7 @@ import pytest
 from cannery.common import documents
 from cannery.common.errors import FileError
 from cannery.common.files import read_text, sha256_of, write_files
+from cannery.matrix.settings import read_settings
 
 
 def pipe(path: Path) -> Path:
@@ -39,6 +40,15 @@ def test_only_regular_files_are_read(
     """Nobody writes into the pipe, and a device may have no end."""
     with pytest.raises(FileError, match=r"cannot read .*: it is a device, a pipe or a socket"):
         read(make(tmp_path / "file"))
+
+
+def test_a_link_to_nothing_is_no_missing_file(tmp_path: Path) -> None:
+    """A missing cannery.toml is none; one that was linked to a place that is gone is a mistake."""
+    (tmp_path / "cannery.toml").symlink_to("gone")
+    with pytest.raises(FileError, match=r"it is a link to .*/gone, which does not exist"):
+        read_settings(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        read_text(tmp_path / "gone")
 
 
 def test_a_file_larger_than_any_true_one_is_not_read(tmp_path: Path) -> None:
