@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.checkout import Checkout
@@ -46,6 +48,29 @@ def test_new_writes_a_target_and_keeps_every_line(
     else:
         again.accepted(f"build it: python build.py build {name}; or add another one with --id NAME")
         assert again.out.startswith(f"you have it: {name} (")
+
+
+ADDED = ("new", "--python", "3.9.19", "--cann", "8.0.T39", "--id", "mine", "--write")
+
+
+def test_new_writes_the_file_that_matrix_yaml_is_a_link_to(checkout: Checkout) -> None:
+    real = checkout.root / "config" / "matrix.yaml"
+    real.parent.mkdir()
+    (checkout.root / "matrix.yaml").rename(real)
+    (checkout.root / "matrix.yaml").symlink_to("config/matrix.yaml")
+    checkout.run(*ADDED).accepted("added mine to matrix.yaml")
+    assert "  mine:\n" in real.read_text(encoding="utf-8")
+    assert (checkout.root / "matrix.yaml").is_symlink()
+
+
+def test_new_writes_no_file_out_of_the_project(checkout: Checkout, tmp_path: Path) -> None:
+    real = tmp_path / "theirs.yaml"
+    (checkout.root / "matrix.yaml").rename(real)
+    (checkout.root / "matrix.yaml").symlink_to(real)
+    before = real.read_bytes()
+    checkout.run(*ADDED).refused(9, f"it is a link to {real}, which is not below {checkout.root}")
+    assert real.read_bytes() == before
+    assert (checkout.root / "matrix.yaml").is_symlink()
 
 
 def test_new_proposes_what_makers_call_compatible_if_asked(original: Checkout) -> None:
