@@ -8,7 +8,6 @@ checked like any input. A build from one takes every step that needs a network o
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -92,8 +91,7 @@ def require_place(out: Path) -> None:
     """Check that ``out`` can be written, before hours go into it."""
     try:
         os.scandir(out.absolute().parent).close()
-        if out.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        link_target(out)
     except OSError as error:
         raise errors.file_error("write", out, error) from error
 

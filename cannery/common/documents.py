@@ -25,6 +25,9 @@ Steps = Sequence[Key]
 MOST_BYTES = 4 << 20
 """The most bytes of a file that people write; the largest has 0.1 MB."""
 
+_MOST_LINES = 1000
+"""The most lines of one value of a TOML file; reading a part takes as long for each line more."""
+
 _YAML = "tag:yaml.org,2002:"
 _MAX_DEPTH = 100
 _NOT_TEXT = (f"{_YAML}bool", f"{_YAML}null")
@@ -176,23 +179,54 @@ def toml_map(text: str, name: str) -> Map:
 
     A value is new in the first statement with which the file up to there has it.
     """
-    marks: dict[Steps, yaml.Mark] = {}
-    lines, begun = text.split("\n"), 0
-    for number in range(1, len(lines) + 1):
-        try:
-            loaded = parse_toml("\n".join(lines[:number]))
-        except ValueError:
-            continue  # the statement goes on in the next line
-        first = next((n for n in range(begun, number) if lines[n].strip()[:1] not in ("", "#")), 0)
-        column = len(lines[first]) - len(lines[first].lstrip())
-        mark = yaml.Mark(name, 0, first, column, "", 0)
-        for path in _paths(loaded, ()):
+    marks: dict[Steps, yaml.Mark] = {(): yaml.Mark(name, 0, 0, 0, "", 0)}
+    lengths: dict[Steps, int] = {}
+    table: tuple[Key, ...] = ()
+    for number, line, loaded in _statements(text, name):
+        if line.lstrip().startswith("["):
+            table = _table(loaded, lengths)
+            paths: Iterable[tuple[Key, ...]] = (table[: n + 1] for n in range(len(table)))
+        else:
+            paths = (table + path for path in _paths(loaded, ()))
+        mark = yaml.Mark(name, 0, number, len(line) - len(line.lstrip()), "", 0)
+        for path in paths:
             marks.setdefault(path, mark)
-        begun = number
-    start = yaml.Mark(name, 0, 0, 0, "", 0)
-    made = _placed(parse_toml(text), (), {(): start, **marks})
+    made = _placed(parse_toml(text), (), marks)
     assert isinstance(made, Map), "a TOML document is a table"
     return made
+
+
+def _statements(text: str, name: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """The number of its first line, that line and the value of each statement of a TOML file."""
+    lines, begun = text.split("\n"), 0
+    for number, line in enumerate(lines, start=1):
+        if begun == number - 1 and line.strip()[:1] in ("", "#"):
+            begun = number
+            continue
+        try:
+            loaded = parse_toml("\n".join(lines[begun:number]))
+        except ValueError:
+            if number - begun > _MOST_LINES:
+                where = Span(file=name, line=begun + 1, column=1)
+                what = f"this value goes on for more than {_MOST_LINES:,} lines."
+                raise MatrixError(Problem(what=what, where=where)) from None
+            continue  # the statement goes on in the next line
+        yield begun, lines[begun], loaded
+        begun = number
+
+
+def _table(header: Any, lengths: dict[Steps, int]) -> tuple[Key, ...]:
+    """The path of the table that ``header`` begins; ``lengths`` are those of arrays of tables."""
+    path: tuple[Key, ...] = ()
+    while header:
+        [(key, header)] = header.items()
+        path += (key,)
+        if isinstance(header, list):
+            [header] = header
+            lengths[path] = lengths.get(path, 0) + 1
+        if path in lengths:
+            path += (lengths[path] - 1,)
+    return path
 
 
 def _paths(value: Any, path: tuple[Key, ...]) -> Iterator[tuple[Key, ...]]:

@@ -113,6 +113,17 @@ def test_a_wrong_address_is_shown_without_its_login(tmp_path: Path, scheme: str)
     assert "hunter2" not in str(raised.value)
 
 
+def test_the_places_of_a_long_file_are_read_once(tmp_path: Path) -> None:
+    """In a time that grows with the file: each part of it read again would take hours."""
+    text = "".join(f"a{number} = 1\n" for number in range(5000))
+    with pytest.raises(MatrixError) as raised:
+        read(tmp_path, text)
+    last = max(filter(None, (problem.where for problem in raised.value.problems)))
+    assert (last.line, last.column) == (5000, 1)
+    with pytest.raises(MatrixError, match=r"toml:2:1: this value goes on for more than 1,000 lin"):
+        read(tmp_path, "# servers\nservers = [\n" + '"a",\n' * 2000 + "]\n")
+
+
 def test_every_mistake_has_its_line(tmp_path: Path) -> None:
     text = """\
 # a comment
