@@ -226,7 +226,7 @@ def _arguments(declared: Declared, labels: Mapping[str, str]) -> dict[str, Any]:
         return arguments | {"action": "store_false" if declared.default else "store_true"}
 
     def value(text: str) -> Any:
-        if not text.strip() and not option.rest:
+        if not text and not option.rest:
             raise argparse.ArgumentTypeError("the value is empty.")
         try:
             value = declared.read(text)
