@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+
 from cannery.cli.cmd_catalog import write_table
 from cannery.cli.cmd_render import write_images
 from cannery.cli.command import Command
@@ -50,7 +52,7 @@ def run(options: IndexOptions, project: Project) -> None:
     schemas = _write_schemas(project)
     pages = 0
     page = project.root / "docs" / "reference.md"
-    if page.is_file():
+    if os.path.lexists(page):
         before = read_text(page)
         after = inserted(before, reference(), "docs/reference.md", MARKERS)
         if after != before:

@@ -6,6 +6,7 @@ docs/reference.md has the fields of the facts, which ``list --format json --verb
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -115,7 +116,7 @@ def _rows(entries: Sequence[Entry]) -> str:
 
 def page_with_table(root: Path) -> str:
     """The file of the checkout ``root`` that has the table: docs/targets.md, or else README.md."""
-    return _PAGE if (root / _PAGE).is_file() else _README
+    return _PAGE if os.path.lexists(root / _PAGE) else _README
 
 
 def inserted(text: str, content: str, file: str, markers: tuple[str, str]) -> str:

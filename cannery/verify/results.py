@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -146,7 +147,9 @@ def read_verified(root: Path, targets: Iterable[str]) -> dict[str, tuple[Verifie
     for target in targets:
         path = path_of(root, target)
         try:
-            file = read_yaml(_File, path, f"{VERIFIED}/{path.name}") if path.exists() else None
+            # A link to nothing is a mistake; its results were not removed on purpose.
+            is_there = os.path.lexists(path)
+            file = read_yaml(_File, path, f"{VERIFIED}/{path.name}") if is_there else None
             verified[target] = updated((), file.results if file else ())
         except MatrixError as error:
             problems += error.problems

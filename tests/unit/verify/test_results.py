@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.common.errors import MatrixError
+from cannery.common.errors import FileError, MatrixError
 from cannery.common.files import write_files
 from cannery.common.model import Target
 from cannery.registry import records
@@ -154,6 +154,14 @@ def write(root: Path, text: str, name: str = "full") -> None:
 
 def read(root: Path) -> tuple[Verified, ...]:
     return read_verified(root, ["full"])["full"]
+
+
+@pytest.mark.parametrize("target", ["gone", "full.yaml"])
+def test_results_behind_a_broken_link_are_not_taken_for_none(tmp_path: Path, target: str) -> None:
+    (tmp_path / "verified").mkdir()
+    (tmp_path / "verified" / "full.yaml").symlink_to(target)
+    with pytest.raises(FileError, match=r"full\.yaml: (it is a link to|too many levels of)"):
+        read_verified(tmp_path, ["full"])
 
 
 def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
