@@ -80,23 +80,34 @@ def run(
     an interrupt, the program and its children are stopped before KeyboardInterrupt, or Stopped in
     another thread, is raised.
     """
+    code, output = _collected(argv, math.inf, waiting, cwd=cwd, env=env)
+    assert code is not None
+    return code, output
+
+
+def run_within(
+    argv: Sequence[str], seconds: float, waiting: Callable[[], None] | None = None
+) -> tuple[int | None, str]:
+    """As ``run``; the exit code is None if it took more than ``seconds`` and was stopped."""
+    return _collected(argv, seconds, waiting)
+
+
+def _collected(
+    argv: Sequence[str],
+    seconds: float,
+    waiting: Callable[[], None] | None,
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> tuple[int | None, str]:
     with _started(argv, cwd=cwd, env=env) as process:
         kept, reported = bytearray(), time.monotonic()
-        for _, piece in pieces(process):
-            _keep(process, argv, kept, piece)
-            if waiting and time.monotonic() - reported >= _NOTICE_AFTER:
-                waiting()
-                reported = time.monotonic()
-        return process.wait(), _text(kept)
-
-
-def run_within(argv: Sequence[str], seconds: float) -> tuple[int | None, str]:
-    """Run ``argv``; return its exit code, None if it took too long, and its output so far."""
-    with _started(argv) as process:
-        kept = bytearray()
         try:
             for _, piece in pieces(process, seconds):
                 _keep(process, argv, kept, piece)
+                if waiting and time.monotonic() - reported >= _NOTICE_AFTER:
+                    waiting()
+                    reported = time.monotonic()
         except TimeoutError:
             _stop(process)
             return None, _text(kept)

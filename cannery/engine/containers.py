@@ -51,6 +51,9 @@ _CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
 _PROCESSES = 16384
 """The most processes and threads of a container; eight ranks with their threads have a third."""
 
+MOST_WRITTEN = 20 << 30
+"""The most bytes that programs of a container may write; a model of 7 billion weights has 15 GB."""
+
 _MEMORY = 0.75
 """The part of the engine's memory that a container may use, its files in memory included."""
 
@@ -116,6 +119,21 @@ def container(
             raise EngineError(what) from error
         finally:
             _remove(client, name)
+
+
+def require_room(container: str) -> None:
+    """Check that the programs of a container have written at most ``MOST_WRITTEN`` bytes.
+
+    Raises:
+        EngineError: they have written more.
+    """
+    with talking() as client:
+        [*known] = client.api.containers(filters={"id": container}, size=True)
+    written = max((int(one.get("SizeRw") or 0) for one in known), default=0)
+    if written > MOST_WRITTEN:
+        what = f"programs of the image have written {written:,} bytes to the engine's disk, and "
+        what += f"{MOST_WRITTEN:,} are allowed."
+        raise EngineError(Problem(what=what, fix="They were stopped, and the files are removed."))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from cannery.common import console
@@ -79,7 +80,8 @@ def probe(container: str, seconds: float = PROBE_SECONDS) -> ImageFacts:
     """
     words = ["sh", "-c", _program("find_python.sh"), "probe", _program("probe.py")]
     try:
-        code, output = run_within(["docker", "exec", container, *words], seconds)
+        waiting = partial(containers.require_room, container)
+        code, output = run_within(["docker", "exec", container, *words], seconds, waiting)
     except OutputError as error:
         raise NoFactsError("the probe printed without end") from error
     if code is None:
@@ -114,7 +116,8 @@ def run_check(container: str, check: UserCheck, python: str) -> Ran:
         seconds += _GRACE
     begun = time.monotonic()
     try:
-        code, output = run_within([*argv, container, *words], seconds)
+        waiting = partial(containers.require_room, container)
+        code, output = run_within([*argv, container, *words], seconds, waiting)
     except OutputError as error:
         code, output = -1, str(error)
     late = code is None

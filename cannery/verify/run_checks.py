@@ -181,12 +181,13 @@ def pytest_in(
         argv += ["--hosts", f"docker://{checked.container}", "--device", str(checked.kind)]
         argv += ["--report", str(report)]
 
-        def say_progress() -> None:
+        def look() -> None:
+            containers.require_room(checked.container)
             with suppress(OSError):
                 progress = report.with_suffix(PROGRESS).read_text(encoding="utf-8")
                 console.say(f"{checked.name}: {progress} (device: {checked.kind})")
 
-        code, output = run(argv, cwd=project.root, env=_ENVIRONMENT, waiting=say_progress)
+        code, output = run(argv, cwd=project.root, env=_ENVIRONMENT, waiting=look)
         if code == NOT_STARTED:
             what = f"a process of the checks could not be started: {report.read_text()}"
             raise EngineError(Problem(what=what, fix=_CHECK_AGAIN))

@@ -110,6 +110,21 @@ def test_programs_of_an_image_under_test_are_limited(engine: Engine) -> None:
     assert options["security_opt"] == ["no-new-privileges"]
 
 
+@pytest.mark.parametrize("written", [0, 20 << 30, (20 << 30) + 1])
+def test_what_programs_write_to_the_engine_s_disk_is_limited(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, written: int
+) -> None:
+    def sizes(**_: object) -> list[dict[str, int]]:
+        return [{"SizeRw": written}]
+
+    monkeypatch.setattr(engine, "api", SimpleNamespace(containers=sizes))
+    if written <= containers.MOST_WRITTEN:
+        containers.require_room("c1")
+        return
+    with pytest.raises(EngineError, match="have written 21,474,836,481 bytes to the engine's disk"):
+        containers.require_room("c1")
+
+
 def test_a_missing_file_removes_the_container(engine: Engine, tmp_path: Path) -> None:
     with (
         pytest.raises(FileError, match=f"{tmp_path}/ca"),
