@@ -168,6 +168,7 @@ class RegistryAuth:
         realm = fields.get("realm") or ""
         is_plain = (response.url or "").startswith("http:")
         self._check_realm(realm, may_be_plain=is_plain)
+        web.require_as_safe(response.url, realm)
         # With earlier scopes too, or reading and writing would replace each other's token.
         self._scopes |= dict.fromkeys((fields.get("scope") or "").split())
         query = [("service", service)] if (service := fields.get("service")) else []

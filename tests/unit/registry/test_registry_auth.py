@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from cannery.common.errors import EngineError
-from cannery.common.http import is_loopback
+from cannery.common.http import UnsafeRedirectError, is_loopback
 from cannery.registry.http import Login, RegistryAuth, login_of
 
 HOST = "registry.example.com"
@@ -81,10 +81,10 @@ def test_a_missing_login_helper_is_an_error(config: Path) -> None:
         login_of(HOST)
 
 
-def asked(challenge: str, scheme: str = "https") -> requests.Response:
+def asked(challenge: str) -> requests.Response:
     response = requests.Response()
     response.status_code = 401
-    response.url = f"{scheme}://{HOST}/v2/"
+    response.url = f"https://{HOST}/v2/"
     response.headers["WWW-Authenticate"] = challenge
     return response
 
@@ -159,8 +159,18 @@ def test_a_password_is_never_sent_unencrypted(config: Path) -> None:
     with pytest.raises(EngineError, match="unencrypted"):
         RegistryAuth(HOST, tokens).answer(asked('Bearer realm="http://auth.example.com/"'))
     assert tokens.calls == []
-    local = asked('Bearer realm="http://127.0.0.1/"', "http")
+    local = asked('Bearer realm="http://127.0.0.1/"')
+    local.url = "http://127.0.0.1:5000/v2/"
     assert RegistryAuth(HOST, tokens).answer(local)
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1:8443", "localhost", "169.254.169.254", "[::1]"])
+def test_a_registry_elsewhere_gets_no_token_from_this_machine(config: Path, place: str) -> None:
+    kept(config, auths={HOST: {"auth": encoded("me", "secret")}})
+    tokens = Tokens()
+    with pytest.raises(UnsafeRedirectError, match="an address of this machine or its link"):
+        RegistryAuth(HOST, tokens).answer(asked(f'Bearer realm="https://{place}/token"'))
+    assert tokens.calls == []
 
 
 @pytest.mark.parametrize(
