@@ -213,8 +213,11 @@ _CERTIFICATES = Path("/etc/docker/certs.d")
 _HUB = {"docker.io": "registry-1.docker.io"}
 """Registry as people write it to the host that serves it."""
 
-_TIMEOUT = (10.0, 300.0)
-"""Seconds to connect, and between bytes: a registry hashes an upload before it answers."""
+_TIMEOUT = (10.0, 120.0)
+"""Seconds to connect, and between bytes: well below ``web.LONGEST``, so that it is tried again."""
+
+_HASHING = (10.0, 300.0)
+"""The same for an upload, which a registry hashes before it answers."""
 
 _SETTINGS = "Look into the settings of the registry and of what is in front of it."
 
@@ -309,7 +312,8 @@ class Http:
                 headers["Authorization"] = self.auth.header
             sent = {**more, "headers": headers}
             with content() if content else nullcontext(more.get("data")) as body:
-                response = self._send(method, url, **{**sent, "data": body})
+                timeout = _HASHING if content else _TIMEOUT
+                response = self._send(method, url, **{**sent, "data": body, "timeout": timeout})
             if not response.ok:
                 web.read_bounded(response)
             asks = response.status_code == requests.codes.unauthorized
@@ -321,9 +325,8 @@ class Http:
 
     def _send(self, method: str, url: str, **more: Any) -> requests.Response:
         # An ``auth`` that does nothing keeps ``requests`` from using a login in ~/.netrc.
-        return self._session.request(
-            method, url, timeout=_TIMEOUT, auth=lambda prepared: prepared, **more
-        )
+        more = {"timeout": _TIMEOUT, "auth": lambda prepared: prepared, **more}
+        return self._session.request(method, url, **more)
 
     def _url(self, path: str) -> str:
         if not self._base:

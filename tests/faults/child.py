@@ -13,7 +13,7 @@ def _hurry() -> None:
 
     from cannery.registry import client, http
 
-    http._TIMEOUT = (2.0, 2.0)
+    http._TIMEOUT = http._HASHING = (2.0, 2.0)
     hurried = replace(http.RETRIES, tries=3, pause=0.01)
     for each in (client.Repository, http.Http):
         cast("Any", each.__init__).__kwdefaults__["retries"] = hurried

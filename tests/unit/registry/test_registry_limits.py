@@ -17,6 +17,7 @@ from requests.exceptions import ConnectTimeout
 
 from cannery.common import http
 from cannery.common.errors import CanneryError
+from cannery.registry import http as registry_http
 from cannery.registry.client import Repository, locate
 from cannery.registry.http import RETRIES, RegistryError, UnreachableError
 from cannery.registry.oci import CONFIG, MANIFEST, Descriptor, Document, manifest_contents
@@ -180,6 +181,26 @@ def test_a_slow_answer_is_broken_off(
         repository.manifest("one")
     over.set()
     assert sent < size
+
+
+def test_a_silent_answer_is_asked_for_again(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Silence ends long before the deadline, after which there is no other try."""
+    assert registry_http._TIMEOUT[1] < http.LONGEST / 2
+    asked: list[str] = []
+
+    def silent_once(handler: Handler) -> None:
+        asked.append(handler.path)
+        if asked.count(handler.path) == 1 and "manifests" in handler.path:
+            time.sleep(1.5)
+        handler.reply(200, b"{}")
+
+    monkeypatch.setattr("cannery.registry.http._TIMEOUT", (1.0, 1.0))
+    monkeypatch.setattr(Answers, "sends", staticmethod(silent_once))
+    patient = Repository(repository.host, "ascend", retries=replace(BRIEF, tries=5))
+    assert patient.manifest("one")
+    assert asked.count("/v2/ascend/manifests/one") >= 2
 
 
 @pytest.mark.parametrize("after", ["9" * 5000, "-1", "\u0661", "Fri, 99 Nov 99999 99:99:99 GMT"])
