@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cannery.common.model import EXTRAS, Target
+from cannery.compat.extension_rules import judge_beside, judge_deepspeed
 from cannery.compat.facts import Compat, Package
 from cannery.compat.finding import Finding, Subject, Verdict, best_first
-from cannery.compat.package_rules import because, holds, instead
+from cannery.compat.package_rules import because, holds, instead, judge_mindspore
 from cannery.compat.rules import subject_of
 
 
@@ -19,11 +20,12 @@ def judge_locked(target: Target, compat: Compat, versions: Mapping[str, str]) ->
     ValueError for an invalid version of the target's CANN.
     """
     subject, rows = _holding(target, compat, versions)
-    return [
+    findings = [
         finding
         for name, of_name in rows.items()
         for finding in _judge(subject, name, versions[name], of_name)
     ]
+    return findings + _judge_unnamed(subject, versions)
 
 
 def replaceable(target: Target, compat: Compat, versions: Mapping[str, str]) -> list[str]:
@@ -36,6 +38,28 @@ def replaceable(target: Target, compat: Compat, versions: Mapping[str, str]) -> 
         if not subject.asked.get(name)
         and any(row.refused and row.provided_by in present for row in of_name)
     )
+
+
+_WITH_RULES = ("deepspeed", "mindspore", "triton-ascend", "vllm-ascend")
+"""Packages that have rules of their own, beside the rows about packages."""
+
+
+def _judge_unnamed(subject: Subject, versions: Mapping[str, str]) -> list[Finding]:
+    """The findings about those packages that only others require: as if the target named them."""
+    target = subject.target
+    known = {"deepspeed"} if target.deepspeed else {*()}
+    known |= {wheel.package for wheel in target.built_wheels.values()}
+    names = [name for name in _WITH_RULES if name in versions and name not in known]
+    names = [name for name in names if not subject.asked.get(name)]
+    if not names:
+        return []
+    pins = [f"{name}=={versions[name]}" for name in names if name != "deepspeed"]
+    named = replace(target, requirements=(*target.requirements, *pins))
+    if "deepspeed" in names:
+        named = replace(named, deepspeed=versions["deepspeed"])
+    other = subject_of(named, subject.compat)
+    findings = (*judge_deepspeed(other), *judge_beside(other), *judge_mindspore(other))
+    return [finding for finding in findings if finding.component in names]
 
 
 def _holding(

@@ -87,7 +87,7 @@ def judge_packages(subject: Subject) -> list[Finding]:
     for name, rows in {**contested, **by_name}.items():
         holding = [row for row in rows if holds(row, subject)]
         findings += _judge_package(subject, name, holding)
-    return [*findings, *_judge_named_versions(subject), *_judge_mindspore(subject)]
+    return [*findings, *_judge_named_versions(subject), *judge_mindspore(subject)]
 
 
 def _judge_named_versions(subject: Subject) -> Iterator[Finding]:
@@ -243,7 +243,8 @@ def _package(name: str, verdict: Verdict, text: str, asked: Requested, **more: A
     return Finding(name, verdict, text, asked.key, place=asked.place, **more)
 
 
-def _judge_mindspore(subject: Subject) -> Iterator[Finding]:
+def judge_mindspore(subject: Subject) -> Iterator[Finding]:
+    """Whether a source has the MindSpore that is asked for on this CANN and Python."""
     for asked in subject.asked.get("mindspore", ())[:1]:
         wanted, minor = asked.requirement.specifier, subject.target.python.minor
         here = [row for row in subject.compat.mindspore if subject.is_cann(row.cann)]

@@ -23,7 +23,8 @@ def lock_problems(
         if passes(finding, target):
             continue
         wheel = lock.by_name[finding.component]
-        what = f"{target.id}: {finding.text} Source: {finding.rows[0].cited}."
+        source = f" Source: {finding.rows[0].cited}." if finding.rows else ""
+        what = f"{target.id}: {finding.text}{source}"
         if wheel.parents:
             what += f" It is locked for {enumerated(sorted(wheel.parents))}."
         line = lock.line_of(wheel)

@@ -166,6 +166,20 @@ def test_an_override_must_be_locked(tmp_path: Path) -> None:
         check_lock(Requirements(target), parse_lock(text))
 
 
+def test_an_application_is_locked_in_the_version_that_it_is_declared_with(tmp_path: Path) -> None:
+    checkout = stacked_checkout(tmp_path)
+    target = checkout.matrix.targets["served"]
+    text = checkout.project.lock(target).read_text(encoding="utf-8")
+    assert target.application
+    for version, said in (("1.2.0", ""), ("1.3", "serve 1.3 is locked as 1.2."), ("head", "")):
+        own = replace(target, application=replace(target.application, version=version))
+        if said:
+            with pytest.raises(MatrixError, match=said):
+                check_lock(Requirements(own), parse_lock(text))
+        else:
+            check_lock(Requirements(own), parse_lock(text))
+
+
 MARKED = ("six<2; python_version < '3.0'", "attrs; platform_machine == 'x86_64'")
 
 

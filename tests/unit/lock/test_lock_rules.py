@@ -63,11 +63,27 @@ def test_packages_that_nobody_named_are_judged(target: Target, package: str, sai
 
 def test_conditions_of_rows_are_about_the_lock_too() -> None:
     """Here only other packages require triton-ascend."""
-    [problem] = lock_problems(today(), lock("triton==3.9.0", "triton-ascend==3.2.2"), COMPAT)
+    own = today(unverified="a trial")
+    [problem] = lock_problems(own, lock("triton==3.9.0", "triton-ascend==3.2.2"), COMPAT)
     assert "its files overwrite those of triton-ascend" in str(problem)
-    assert lock_problems(today(), lock("triton==3.5.0", "triton-ascend==3.2.1"), COMPAT) == []
-    [problem] = lock_problems(today(), lock("triton==3.9.0", "triton-ascend==3.2.1"), COMPAT)
+    assert lock_problems(own, lock("triton==3.5.0", "triton-ascend==3.2.1"), COMPAT) == []
+    own = today(**WITH_TRITON)
+    [problem] = lock_problems(own, lock("triton==3.9.0", "triton-ascend==3.2.1"), COMPAT)
     assert "triton 3.9.0 is not known to work; triton==3.5.0 is." in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("package", "said"),
+    [
+        ("deepspeed==0.9.0", "deepspeed 0.9.0 does not work here: no NPU support and no plugin."),
+        ("mindspore==2.6.0", "'mindspore==2.6.0' is not known to work on CANN 9.1.0."),
+        ("vllm-ascend==0.18.0", "'vllm-ascend==0.18.0' is not known to go with torch_npu"),
+        ("triton-ascend==3.2.0", "'triton-ascend==3.2.0' is not known to go with torch_npu"),
+    ],
+)
+def test_packages_with_rules_of_their_own_are_judged_too(package: str, said: str) -> None:
+    [problem] = lock_problems(today(), lock(package), COMPAT)
+    assert said in problem.what and "It is locked for liger-kernel." in problem.what
 
 
 def test_what_is_harmless_or_only_unknown_passes() -> None:
