@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from cannery.common.model import EXTRAS, Target
 from cannery.compat.extension_rules import judge_beside, judge_deepspeed
@@ -81,7 +82,7 @@ def _holding(
 def _judge(subject: Subject, name: str, version: str, rows: Sequence[Package]) -> Iterator[Finding]:
     key = "requirements"
     for row in rows:
-        is_kept = row.bound is None or row.bound.contains(version, prereleases=True)
+        is_kept = row.bound is None or _admits(row, version)
         if is_kept and not row.refused:
             continue
         text = f"{name} {version} is refused: {row.refused}."
@@ -91,11 +92,18 @@ def _judge(subject: Subject, name: str, version: str, rows: Sequence[Package]) -
         yield Finding(name, Verdict.FORBIDDEN, text, key, rows=(row,), fix=fix)
         return
     pins = [row for row in rows if row.pin is not None]
-    if pins and not any(row.pin and row.pin.contains(version, prereleases=True) for row in pins):
+    if pins and not any(_admits(row, version) for row in pins):
         known = " or ".join(f"{name}{row.pin}" for row in pins)
         text = f"{name} {version} is not known to work; {known} is."
         fix = f"Write {known}." if subject.asked.get(name) else f"Add {known} to the requirements."
         yield Finding(name, Verdict.UNKNOWN, text, key, rows=best_first(pins), fix=fix)
+
+
+@lru_cache(maxsize=10_000)
+def _admits(row: Package, version: str) -> bool:
+    """Whether the bound or the pin of ``row`` admits ``version``."""
+    bounds = row.bound or row.pin
+    return bounds is None or bounds.contains(version, prereleases=True)
 
 
 def _without(name: str, row: Package) -> str:

@@ -29,19 +29,17 @@ from cannery.compat.requested import Requested
 
 def holds(when: When, subject: Subject) -> bool:
     """Whether every condition holds for the target."""
-    target = subject.target
-    minor, machine = target.python.minor, target.machine
     if not _is_beside(when, subject.torch, subject.torch_npu):
         return False
-    is_usual = not (target.torch_index or target.torch_wheel)
+    target = subject.target
     is_possible = (
         (not when.cann or subject.judged_as in when.cann)
-        and minor in (when.pythons or (minor,))
-        and machine == (when.machine or machine)
-        and target.chip in (when.chips or (target.chip,))
+        and (not when.pythons or target.python.minor in when.pythons)
+        and when.machine in ("", target.machine)
+        and (not when.chips or target.chip in when.chips)
         and (target.without_compiler or not when.without_compiler)
-        and (is_usual or not when.usual_index)
-        and not (target.with_nnal and when.without_nnal)
+        and not (when.usual_index and (target.torch_index or target.torch_wheel))
+        and not (when.without_nnal and target.with_nnal)
     )
     if not is_possible or (when.without and _has(subject, when.without)):
         return False
