@@ -149,11 +149,13 @@ def _judge_package(subject: Subject, name: str, rows: Sequence[Package]) -> Iter
             text = f"{listed} is refused: {why}."
             yield _package(name, Verdict.FORBIDDEN, text, first, rows=best_first(same), fix=fix)
         return
-    wanted = SpecifierSet(",".join(str(each.requirement.specifier) for each in asked))
+    wanted = first.requirement.specifier
+    if len(asked) > 1:
+        wanted = SpecifierSet(",".join(str(each.requirement.specifier) for each in asked))
     if bad := [*_out_of_bounds(name, asked, wanted, rows)]:
         yield from bad
         return
-    if not overlap(wanted, SpecifierSet()):
+    if wanted.is_unsatisfiable():
         text = f"{listed} exclude each other: no version of {name} satisfies both."
         first = next((each for each in asked if each.is_own), first)
         beside = next((each.place for each in asked if each.place and not first.place), ())
