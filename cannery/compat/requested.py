@@ -49,7 +49,7 @@ def requested(target: Target) -> Mapping[str, Sequence[Requested]]:
     for component, version in target.extras.items():
         add(requirement_of(component, version), component, is_own=True)
     if target.hccl_test:
-        add(HCCL_TEST, HCCL_TEST)
+        add(normal_name(HCCL_TEST), HCCL_TEST)
     application = target.application
     shared = len(application.requirements) if application else 0
     for number, text in enumerate(target.requirements):
