@@ -2,8 +2,8 @@
 """Kills a run of build.py at one of its writes, as a machine that loses its power does.
 
 A write goes through points: a temporary file has been made, it is about to be flushed to the disk,
-and about to be moved, linked or removed; a request is about to change a registry. ``arm`` counts
-them and kills the process at one of them. Nothing of this is in the program itself.
+and about to be moved, linked or removed; a request is about to change a registry or the engine.
+``arm`` counts them and kills the process at one of them. Nothing of this is in the program itself.
 
 ``python -m tests.kills ROOT NUMBER LOG WORD...`` does so to a run of tests.faults.child.
 """
@@ -24,6 +24,9 @@ from typing import Any, TextIO
 
 _MOVES = ("replace", "rename", "link")
 _UNIQUE = ((re.compile(r"\.[^/]*\.cannery-new$|\.making-[^/]*|tmp[a-z0-9_]{8}"), "TEMPORARY"),)
+_ADDRESS = re.compile(r"/v[0-9.]+/")
+"""Begins the path of what is asked of a registry or of an engine."""
+
 _HEX = re.compile(r"[0-9a-f]{12,}|[0-9a-f-]{36}|:[0-9]+:[0-9]+")
 
 
@@ -96,7 +99,7 @@ def arm(root: Path, number: int, log: Path) -> None:
         return made
 
     def before_request(self: Any, method: str, url: str, *given: Any, **more: Any) -> None:
-        if url.startswith("/v2/") and method not in ("GET", "HEAD"):
+        if _ADDRESS.match(url) and method not in ("GET", "HEAD"):
             points.reached(f"{method} {url.partition('?')[0]}")
         putrequest(self, method, url, *given, **more)
 
