@@ -22,13 +22,15 @@ output = folder / sys.argv[sys.argv.index("--output-file") + 1]
 for path in sorted(folder.glob("*.in")):
     for line in path.read_text().split():
         name, _, version = re.sub("[<>].*", "", line).partition("==")
+        bound = re.search("<([1-9][0-9]*)", line)
         if output.name == "pylock.toml":
             file = f"{name.replace('-', '_')}-{version}-0-py3-none-any.whl"
             url = f"https://index.example.com/{file}"
             text += f"[[packages]]\\nname = '{name}'\\nversion = '{version}'\\n"
             text += f"wheels = [{{ url = '{url}', hashes = {{ sha256 = '{'0' * 64}' }} }}]\\n"
         else:
-            text += f"{name}=={version or 26}\\n    # via -r {path.name}\\n"
+            version = version or (int(bound[1]) - 1 if bound else 26)
+            text += f"{name}=={version}\\n    # via -r {path.name}\\n"
 output.write_text(text)
 """
 
