@@ -51,10 +51,31 @@ def of_row(row: Row, stock: Target) -> list[Target]:
     if isinstance(row, facts.CxxAbi) and row.requirement:
         versions = _versions(row.requirement.specifier)
         return [_filled(stock, {"mindspore": version}) for version in versions]
+    if isinstance(row, facts.Wheels):
+        return [_filled(stock, asked) for asked in _of_wheels(row)]
     choices = [[*_asked(name, value, row)] for name, value in row]
     combined = itertools.product(*[each for each in choices if each])
     found = [_filled(stock, dict(each for part in parts for each in part)) for parts in combined]
     return found[:: 1 + len(found) // _MOST]
+
+
+def _of_wheels(row: facts.Wheels) -> Iterator[dict[str, Any]]:
+    """Each version on a Python without wheels, and one on each Python at the ends of those with."""
+    minors = [int(each.split(".")[1]) for each in row.pythons or ("3.9",)]
+    ends = [f"3.{minor}" for minor in (minors[0] - 1, minors[0], minors[-1], minors[-1] + 1)]
+    machines = (row.machine,) if row.machine else tuple(MACHINE_OF.values())
+    cases = [(version, ends[-1], machines[0]) for version in row.versions]
+    cases += itertools.product(row.versions[:1], ends, machines)
+    for version, minor, machine in cases:
+        # Older than any wheel wants, so that its own glibc shows.
+        asked: dict[str, Any] = {"pythons": minor, "machine": machine, "glibc": "2.5"}
+        if row.package == "torch-npu":
+            torch = Version(version).base_version
+            yield {**asked, "torch": torch, "torch_npu": version}
+        elif row.package == "mindspore":
+            yield {**asked, "mindspore": version}
+        else:
+            yield {**asked, "package": f"{row.package}=={version}"}
 
 
 _RELEASES = ("6.3.RC1", "8.0.RC2", "8.1.RC1", "8.3.RC1", "8.5.1", "9.0.0")
@@ -91,7 +112,7 @@ def _asked(name: str, value: Any, row: Row) -> Iterator[_Part]:
         yield from ([(name, str(each))] for each in Layout)
     elif name == "python_below" and value:
         yield from ([(name, each)] for each in _around(Version(value)))
-    elif name in ("machine", "without_compiler") and value:
+    elif name in ("machine", "without_compiler", "without_nnal") and value:
         yield [(name, value)]
     elif isinstance(row, facts.CxxAbi) and name == "torch" and not value:
         yield from ([(name, each)] for each in ("2.3.1", "2.7.1"))
@@ -164,7 +185,7 @@ def _filled(stock: Target, asked: dict[str, Any]) -> Target:
         kernels_release=other,
         nnal_release=other,
         chip=chip,
-        with_nnal=True,
+        with_nnal=not asked.get("without_nnal"),
         hccl_test=asked.get("hccl_test", False),
         without_compiler=asked.get("without_compiler", False),
         torch="" if mindspore else torch,

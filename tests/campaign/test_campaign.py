@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from cannery.common import documents
+from cannery.compat import Compat, judge
+from cannery.compat.facts import Row
+from cannery.compat.finding import Finding
 from cannery.publish.policy import load
 from tests.campaign import meaning
 from tests.campaign.campaign import Campaign, Edit, Outcome
+from tests.campaign.probes import of_row
 from tests.campaigns import table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,3 +100,26 @@ def test_a_problem_without_a_place_is_found(
     monkeypatch.setattr(documents, "locate", lambda *given: (place(*given)[0], None))
     said = failed(campaign, edited("publish.yaml", "schema: 1", "schema: 2"))
     assert "no place" in said
+
+
+def test_every_row_of_compat_shows_for_some_target(campaign: Campaign) -> None:
+    """So that no edit of a row can be without an effect: a target of the matrix, or a probe."""
+    before = campaign._before
+    stock = next(iter(before.targets.values()))
+    shown: set[Row] = set()
+
+    def show(findings: Iterable[Finding]) -> None:
+        for each in findings:
+            shown.update((*each.rows, *each.against))
+
+    for findings in before.matrix.findings.values():
+        show(findings)
+    parts = (getattr(before.compat, name) for name in Compat.model_fields)
+    rows = [row for part in parts if isinstance(part, tuple) for row in part]
+    assert len(rows) > 100
+    for row in rows:
+        for probe in of_row(row, stock) if row not in shown else ():
+            show(judge(probe, before.compat))
+            if row in shown:
+                break
+    assert not [f"{row.line}: {row.says}" for row in rows if row not in shown]
