@@ -10,8 +10,8 @@ import pytest
 
 from cannery.common import documents
 from cannery.compat import Compat, judge
-from cannery.compat.facts import Row
 from cannery.compat.finding import Finding
+from cannery.compat.sources import Row
 from cannery.publish.policy import load
 from tests.campaign import meaning
 from tests.campaign.campaign import Campaign, Edit, Outcome
