@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
+from packaging.version import InvalidVersion, Version
 
 from cannery.common.errors import Span
 from cannery.common.model import PAIRED, TORCH_COMPANIONS, Target
@@ -98,7 +100,8 @@ def normal(value: Any) -> Any:
     """``value`` so that two of these are equal if they may mean the same.
 
     The order of a list may mean nothing, one value may mean the same as a list of it, and what is
-    empty, false or the default the same as what is left out. The names of families are labels.
+    empty, false or the default the same as what is left out. The names of families are labels. A
+    version has several spellings, as 2.7.1.post1 and 2.7.1.POST1.
     """
     if isinstance(value, dict):
         families = value.get("families")
@@ -110,6 +113,8 @@ def normal(value: Any) -> Any:
         found = sorted((normal(each) for each in value), key=repr)
         return found[0] if len(found) == 1 else found
     text = str(value)
+    with suppress(InvalidVersion):
+        return str(Version(text))
     return "true" if text.lower() in _TRUE else "false" if text.lower() == "false" else text
 
 

@@ -53,6 +53,7 @@ def test_edits_are_refused_with_their_place_or_take_effect(campaign: Campaign, h
     [
         (BASES, "glibc: 2.31", "glibc: banana", Outcome.REFUSED),
         (BASES, "glibc: 2.31", 'glibc: "2.31"  # of bullseye', Outcome.SAME),
+        ("compat.yaml", "torch_npu: 2.7.1.post1,", "torch_npu: 2.7.1.pOst1,", Outcome.SAME),
         (APPLICATIONS, "title: LLaMA-Factory 0.9.0", "title: LLaMA", Outcome.DIFFERENT),
         (
             "matrix.yaml",
