@@ -17,7 +17,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "choose": {
         "list": "show the targets",
         "explain": "show the source that allows each component of a target",
-        "check": "compare the versions of the targets with what is known to work together",
+        "check": "compare versions of the targets with what is known to work",
         "new": "propose a target that is known to work",
     },
     "build": {

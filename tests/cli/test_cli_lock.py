@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
+import certifi
 import pytest
 
 from tests.cli.checkout import Checkout
@@ -65,7 +67,7 @@ def test_an_own_index_and_own_certificates(
     checkout: Checkout, tmp_path: Path, note: Path, uv: dict[str, str]
 ) -> None:
     ca = tmp_path / "ca.pem"
-    ca.write_text("certificate", encoding="utf-8")
+    shutil.copyfile(certifi.where(), ca)
     words = ["--index-url", INDEX, "--ca", str(ca)]
     checkout.run("lock", "--target", TARGET, *words, env=uv).accepted()
     for each in heard(note):

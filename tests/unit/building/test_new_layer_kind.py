@@ -39,6 +39,7 @@ TEMPLATE = (("FROM build-python AS guard\n", BLOCK + "FROM build-python AS guard
 
 ASK = """
 import json, sys
+from dataclasses import replace
 from pathlib import Path
 from cannery.image.layers import (shared)
 from cannery.image.render import Renderer
@@ -49,7 +50,7 @@ from cannery.building.ci_jobs import target_cost
 
 project = Project(root=Path(sys.argv[1]))
 text = (project.root / "matrix.yaml").read_text(encoding="utf-8")
-targets = [*parse_matrix(text, "matrix.yaml").targets.values()]
+targets = [replace(each, cxx_abi=0) for each in parse_matrix(text, "matrix.yaml").targets.values()]
 found = {target.id: Renderer(project).render(target) for target in targets}
 layers = {name: each.layers for name, each in found.items()}
 print(json.dumps({

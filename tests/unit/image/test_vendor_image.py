@@ -30,7 +30,7 @@ from tests.unit.matrices import MATRIX
 
 DIGEST = "sha256:" + "ab" * 32
 IMAGE = f"quay.example/ascend/cann@{DIGEST}"
-PLAIN = parse_matrix(MATRIX, "matrix.yaml").targets["full"]
+PLAIN = replace(parse_matrix(MATRIX, "matrix.yaml").targets["full"], cxx_abi=0)
 FACTS = VendorFacts(
     releases={"toolkit": ["8.0.RC2"], "kernels": ["8.0.RC2"], "nnal": ["8.0.RC2"]},
     arches=["aarch64"],
