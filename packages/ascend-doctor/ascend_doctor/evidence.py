@@ -125,7 +125,7 @@ def _message(first: str, after: list[Line]) -> Iterator[str]:
             return
         if line.time and line.level and not _is_part(line):
             return
-        if _STEPS.search(text) or (not text and count > 1):
+        if _STEPS.search(text) or (not text and (count > 1 or not first.endswith((":", "[")))):
             return
         if text and text not in shown and not _RULER.search(text):
             shown.add(text)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Iterator
 
 from .causes import causes, values_of
 from .codes import codes_in, family
@@ -19,6 +19,11 @@ _UNEXPECTED = re.compile(
     r"^(?:\w+\.)*(?:TypeError|AttributeError|NameError|UnboundLocalError|KeyError|IndexError|ZeroDivisionError"
     r"|ImportError|AssertionError|RuntimeError|ValueError|NotImplementedError)\b"
 )
+_WEAK_FORMS = {
+    *("exception-attribute", "exception-argument", "exception-expected", "exception-native"),
+}
+"""Forms that say less than the frames of a traceback do."""
+
 _CHECKED = re.compile(r"^(?:raise\b|assert\b)")
 _TORCH = {"torch", "torch_npu", "torchair"}
 _FACTS = {name: pattern(name) for name in ("operator", "remote rank", "address", "chip", "log")}
@@ -43,7 +48,8 @@ def reasoned(event: Event, said: Evidence, document: dict[str, Any]) -> dict[str
     if event.cause.native and not said.is_python:
         mend = texts("causes", event.cause.id).get("native", event.cause.native)
     package = _package(said.frames)
-    if event.cause.id in _OPERATORS and package:
+    formed = event.cause.id in _BARE and changed and package and package not in mend
+    if package and (event.cause.id in _OPERATORS or formed):
         mend += " " + word("Also try a newer release of {}, whose code called it.").format(package)
     if "remote rank" in names and event.cause.kind in ("echo", "wait"):
         mend = word("Look at the log of rank {} first.").format(names["remote rank"]) + " " + mend
@@ -70,24 +76,15 @@ def _general(event: Event, said: Evidence) -> Values:
 def _form(event: Event, said: Evidence) -> tuple[str, Values]:
     """The row for a failure whose cause is unknown, and the values of its texts."""
     first = said.message[0] if said.message else ""
-    error = first.partition(":")[0].rpartition(".")[2][:40]
+    bare = event.cause.id in ("exception", "error-line")
+    forms = dict(_forms(said)) if bare else {}
+    exact = next((name for name in forms if name not in _WEAK_FORMS), "")
+    if exact:
+        return exact, forms[exact]
     if event.cause.id == "exception" and said.frames and _UNEXPECTED.match(first):
-        frames = [each for each in said.frames if not each.of_python]
-        last = frames[-1] if frames else said.frames[-1]
-        package, caller = _package(said.frames), _caller(frames)
-        place = f"{last.path.rpartition('/')[2]}:{last.line}"
-        values = {"error": error, "package": package, "caller": caller, "place": place}
-        if not package:
-            return "exception-own", values
-        if _CHECKED.match(last.source):
-            return "exception-refused", values
-        return ("exception-between" if caller else "exception-within"), values
-    if event.cause.id in ("exception", "error-line"):
-        for cause in causes().values():
-            for form in cause.form:
-                match = form.search("\n".join(said.message))
-                if match:
-                    return cause.id, {"place": "C++", **values_of(match)}
+        return _by_frames(first.partition(":")[0].rpartition(".")[2][:40], said.frames)
+    if forms:
+        return next(iter(forms.items()))
     if said.reason and event.cause.id in ("inner", "code", "code-unknown"):
         codes = [*codes_in(event.text), event.by]
         return "code-reason", {
@@ -96,6 +93,29 @@ def _form(event: Event, said: Evidence) -> tuple[str, Values]:
             "family": family(codes[0]),
         }
     return event.cause.id, {}
+
+
+def _forms(said: Evidence) -> Iterator[tuple[str, Values]]:
+    """The rows whose form the message has."""
+    text = "\n".join(said.message)
+    for cause in causes().values():
+        match = next(filter(None, (form.search(text) for form in cause.form)), None)
+        if match:
+            yield cause.id, {"place": "C++", **values_of(match)}
+
+
+def _by_frames(error: str, frames: tuple[Frame, ...]) -> tuple[str, Values]:
+    """The row for an exception by whose code raised it, and who called that."""
+    own = [each for each in frames if not each.of_python]
+    last = own[-1] if own else frames[-1]
+    package, caller = _package(frames), _caller(own)
+    place = f"{last.path.rpartition('/')[2]}:{last.line}"
+    values = {"error": error, "package": package, "caller": caller, "place": place}
+    if not package:
+        return "exception-own", values
+    if _CHECKED.match(last.source):
+        return "exception-refused", values
+    return ("exception-between" if caller else "exception-within"), values
 
 
 def _package(frames: tuple[Frame, ...]) -> str:
