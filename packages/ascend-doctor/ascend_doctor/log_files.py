@@ -166,9 +166,4 @@ def text_of(line: bytes) -> str:
     Of what a program has written over, as progress bars are, the last counts.
     """
     line = line[: 4 * _LONGEST].rstrip(b"\r\n").rpartition(b"\r")[2][:_LONGEST]
-    try:
-        return plain(line.decode("utf-8"))
-    except UnicodeDecodeError:
-        chinese = line.decode("gb18030", "replace")
-        text = line.decode("utf-8", "replace")
-        return plain(text if "\ufffd" in chinese or text.count("\ufffd") < 3 else chinese)
+    return plain(line.decode("utf-8", "replace"))

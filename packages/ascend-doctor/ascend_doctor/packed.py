@@ -196,11 +196,20 @@ def _change(head: bytes, encoding: str) -> Callable[[bytes], bytes] | None:
 
 
 def _encoding(head: bytes) -> str:
-    """UTF-16 by its mark, or by the zeros in each second byte; empty if it is another."""
+    """UTF-16 by its mark or its zeros, or GB 18030; empty if it is another."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     half = len(head) // 2
     for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
         if half > 1 and head[start::2].count(0) > 0.6 * half > 6 * head[1 - start :: 2].count(0):
             return name
-    return ""
+    return "" if _decodes(head, "utf-8") or not _decodes(head, "gb18030") else "gb18030"
+
+
+def _decodes(head: bytes, encoding: str) -> bool:
+    """Whether ``head``, whose last character can be cut, is text of this encoding."""
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
