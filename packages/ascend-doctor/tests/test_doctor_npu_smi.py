@@ -188,3 +188,8 @@ def test_a_cut_table_is_called_cut(tmp_path: Path) -> None:
     text = recorded("npu-smi-24.1.rc1-910b3")
     host.outputs["npu-smi info"] = Output("ok", text[: text.index("0000:42:00.0") - 40])
     assert host.ids() == {"smi-cut"}
+
+
+def test_colours_and_ends_of_lines_of_windows_do_not_matter() -> None:
+    text = "\r\n".join(f"\x1b[1;36m{line}\x1b[0m" for line in LATEST.splitlines())
+    assert read_info(text) == read_info(LATEST)

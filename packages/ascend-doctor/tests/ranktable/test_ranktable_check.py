@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from ascend_doctor.problems import RankTableError
+from ascend_doctor.ranktable.read import parse_rank_table
 from tests.ranktable.tables import problems, super_pods, two_servers
 
 Change = Callable[[dict[str, Any]], object]
@@ -157,3 +159,14 @@ def test_every_prefix_of_a_table_is_refused_as_cut() -> None:
 )
 def test_an_invalid_rank_table_is_refused(text: str) -> None:
     assert problems(text)
+
+
+def test_a_table_that_is_not_written_yet_or_of_the_older_form_is_told() -> None:
+    for document, says in (
+        ({"status": "initializing"}, "it is not completed yet: its status is 'initializing'"),
+        ({"status": "completed", "group_list": []}, "the older form of a rank table"),
+    ):
+        with pytest.raises(RankTableError) as caught:
+            parse_rank_table(json.dumps(document), "hccl.json")
+        [problem] = caught.value.problems
+        assert says in str(problem)

@@ -132,3 +132,15 @@ def test_the_report_is_short_and_names_missing_processes() -> None:
     assert "    \\x1b[31mcall (a.py:1)\n" in to_text(coloured, judge_run(coloured), [])
     empty = Process(pid=1, rank=0, threads=(Thread(name="", is_main=True, frames=()),))
     assert "    no Python frames\n" in to_text(groups(empty), judge_run(groups(empty)), [])
+
+
+def test_a_worker_without_a_step_does_not_wait_for_the_device() -> None:
+    idle = process(
+        0, Frame("acquire_read", "vllm/distributed/device_communicators/shm_broadcast.py", 1)
+    )
+    busy = process(1, Frame("synchronize", "torch_npu/npu/streams.py", 120))
+    found = judge_run(groups(idle, busy))
+    assert found.state is State.DEVICE
+    assert "Rank 1: waits until the device" in found.what
+    assert "Rank 0: waits for the next step of the engine" in found.what
+    assert judge_run(groups(idle)).state is State.IDLE

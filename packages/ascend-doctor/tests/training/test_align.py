@@ -13,6 +13,7 @@ import pytest
 
 from ascend_doctor.training.advice import advice_on
 from ascend_doctor.training.align import Alignment, Verdict, align
+from ascend_doctor.training.alignment_report import alignment_text
 from ascend_doctor.training.log_lines import Entry
 from ascend_doctor.training.loss_log import Loss, LossLog
 from tests.training.training_logs import LOSSES
@@ -178,3 +179,30 @@ def test_too_little_to_compare(run: LossLog, said: str) -> None:
     found = align(log(LOSSES), run)
     assert found.verdict is Verdict.INCOMPLETE
     assert said in advice_on(found)[0].what
+
+
+STEADY = [2.0] * 100
+
+
+def test_a_run_that_becomes_nan_later_is_not_aligned() -> None:
+    losses = [*STEADY[:50], *[math.nan] * 50]
+    found = align(log(STEADY), log(losses))
+    assert found.verdict is Verdict.DRIFTED
+    assert found.lost is not None
+    assert found.lost.step == 51
+    assert "becomes nan at step 51" in alignment_text(found)
+    assert align(log(losses), log(losses)).verdict is Verdict.ALIGNED
+
+
+def test_a_run_that_drifts_away_later_is_not_aligned() -> None:
+    losses = [loss * (1 + max(0, step - 50) / 200) for step, loss in enumerate(STEADY, 1)]
+    found = align(log(STEADY), log(losses))
+    assert found.verdict is Verdict.DRIFTED
+    assert "25 % off" in alignment_text(found)
+
+
+def test_noise_and_a_part_that_comes_back_are_no_drift() -> None:
+    noise = [loss * (1 + 0.02 * (-1) ** step * (step > 10)) for step, loss in enumerate(STEADY, 1)]
+    back = [loss * (1.2 if 40 < step < 60 else 1) for step, loss in enumerate(STEADY, 1)]
+    for losses in (noise, back):
+        assert align(log(STEADY), log(losses)).verdict is Verdict.ALIGNED

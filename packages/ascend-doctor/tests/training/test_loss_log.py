@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 import time
 from pathlib import Path
@@ -185,3 +186,25 @@ def test_long_lines_take_no_long_time(piece: str, log: Path) -> None:
             written(log, "iteration 1/ 2 | loss {" + piece * (10**6 // len(piece)) + "\n")
         )
     assert time.process_time() - start < 10
+
+
+def test_the_losses_of_mindspore(log: Path) -> None:
+    text = "".join(f"epoch: 1 step: {n}, loss is {loss}\n" for n, loss in enumerate(LOSSES, 1))
+    found = read_loss_log(written(log, text))
+    assert (found.form, losses(found)) == ("MindSpore", LOSSES)
+
+
+def test_the_losses_of_verl(log: Path) -> None:
+    text = "".join(
+        f"(TaskRunner pid=100) step:{n} - actor/pg_loss:{loss} - critic/score/mean:0.3\n"
+        for n, loss in enumerate(LOSSES, 1)
+    )
+    found = read_loss_log(written(log, text))
+    assert (found.form, losses(found), found.numbered) == ("verl", LOSSES, True)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8"])
+def test_a_log_in_another_form_is_read(encoding: str, log: Path) -> None:
+    content = hf_trainer_4(LOSSES).encode(encoding)
+    log.write_bytes(content if encoding == "utf-16" else gzip.compress(content))
+    assert len(losses(read_loss_log(log))) == len(LOSSES)
