@@ -107,7 +107,8 @@ class Alignment:
         for pair in self.later:
             if math.isfinite(pair.reference) and not math.isfinite(pair.run):
                 return pair
-        away = [pair.difference / pair.limit for pair in self.later]
+        gaps = [pair.difference / pair.limit for pair in self.later]
+        away = [gap if math.isfinite(gap) else 0.0 for gap in gaps]
         lost = None
         for at in range(len(away) - _DRIFT, -1, -1):
             if math.fsum(away[at : at + _DRIFT]) <= _DRIFT * _DRIFT:

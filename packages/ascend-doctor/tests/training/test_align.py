@@ -81,7 +81,7 @@ def test_a_tolerance_of_ones_own() -> None:
     assert align(log(LOSSES), log(run), tolerance=4).verdict is Verdict.ALIGNED
 
 
-def test_steps_after_the_first_do_not_decide() -> None:
+def test_a_few_steps_after_the_first_do_not_decide() -> None:
     run = [*LOSSES[:6], *[9.0] * 4]
     found = align(log(LOSSES), log(run), steps=6)
     assert found.verdict is Verdict.ALIGNED

@@ -191,7 +191,7 @@ def test_long_lines_take_no_long_time(piece: str, log: Path) -> None:
 def test_the_losses_of_mindspore(log: Path) -> None:
     text = "".join(f"epoch: 1 step: {n}, loss is {loss}\n" for n, loss in enumerate(LOSSES, 1))
     found = read_loss_log(written(log, text))
-    assert (found.form, losses(found)) == ("MindSpore", LOSSES)
+    assert (found.form, losses(found)) == ("MindSpore", [*LOSSES])
 
 
 def test_the_losses_of_verl(log: Path) -> None:
@@ -200,7 +200,7 @@ def test_the_losses_of_verl(log: Path) -> None:
         for n, loss in enumerate(LOSSES, 1)
     )
     found = read_loss_log(written(log, text))
-    assert (found.form, losses(found), found.numbered) == ("verl", LOSSES, True)
+    assert (found.form, losses(found), found.numbered) == ("verl", [*LOSSES], True)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8"])
