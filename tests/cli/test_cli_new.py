@@ -151,7 +151,7 @@ def test_new_says_in_what_another_target_of_these_versions_differs(original: Che
 def test_new_knows_the_targets_of_families(original: Checkout) -> None:
     before = original.state()
     done = original.run(
-        "new", "--python", "3.9", "--torch", "2.2.0", "--cann", "8.0.RC2", "--write"
+        "new", "--python", "3.9", "--torch", "2.1.0", "--cann", "8.0.RC2", "--write"
     )
     done.accepted("or add another one with --id NAME")
     summary = "PyTorch 2.1.0 with apex and DeepSpeed 0.14.3 on CANN 8.0.RC2 for 910B"
