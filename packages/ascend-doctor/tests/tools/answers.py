@@ -21,7 +21,7 @@ from typing import Any
 from ascend_doctor.log_report import examine_logs
 from tests.score import HONEST, root_of, share
 
-VERDICTS = ("right", "partly", "wrong", "silent")
+VERDICTS = ("right", "partly", "wrong", "silent", "unjudged")
 
 
 def read_set(path: Path) -> list[dict[str, Any]]:
@@ -41,12 +41,14 @@ def report_of(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def verdict_of(case: dict[str, Any]) -> str:
-    """right, partly, wrong or silent."""
+    """right, partly, wrong, silent, or unjudged where a person has to look at a new report."""
     found = report_of(case)
+    if case.get("verdict") and case["said"] == found.get("what", ""):
+        return str(case["verdict"])
+    if "cause" not in case:
+        return "unjudged"
     if not found:
         return "silent"
-    if case.get("verdict") and case["said"] == found["what"]:
-        return str(case["verdict"])
     names = " ".join(found.get("names", {}).values())
     cause = _has(case["cause"], f"{found['what']} {found['why']} {names}")
     remedy = _has(case["remedy"], found["mend"])
@@ -69,10 +71,12 @@ def table(cases: list[dict[str, Any]], verdicts: list[str]) -> str:
     rows = dict(sorted(rows.items(), key=lambda row: (-sum(row[1].values()), row[0].lower())))
     rows["all"] = Counter(verdicts)
     width = max(map(len, rows))
-    lines = [f"{'project':{width}}{'cases':>7}{'right':>7}{'partly':>8}{'wrong':>7}{'silent':>8}"]
+    lines = [
+        f"{'project':{width}}{'cases':>7}{'right':>7}{'partly':>8}{'wrong':>7}{'silent':>8}{'unjudged':>10}"
+    ]
     for name, counts in rows.items():
         cells = (sum(counts.values()), *(counts[verdict] for verdict in VERDICTS))
-        lines.append("{:{}}{:>7}{:>7}{:>8}{:>7}{:>8}".format(name, width, *cells))
+        lines.append("{:{}}{:>7}{:>7}{:>8}{:>7}{:>8}{:>10}".format(name, width, *cells))
     known = rows["all"]
     both = known["right"] + known["partly"]
     right, partly = share(known["right"], len(cases)), share(both, len(cases))
