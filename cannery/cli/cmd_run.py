@@ -239,8 +239,10 @@ def _mounts(words: Sequence[str]) -> dict[str, str]:
     problems = []
     for word in words:
         source, _, where = word.partition(":")
-        if not source or not where:
+        if not source or not where or ":" in where:
             fix = "Write it as HOST:CONTAINER, as in /data:/data."
+            if ":" in where:
+                fix += f" Options of docker go after '--', as in: -- -v {word}"
             problems.append(Problem(what=f"invalid mount {word!r}.", fix=fix))
         elif where in mounts.values() or source in mounts:
             what = f"--mount {word}: another --mount uses the same directory."

@@ -35,7 +35,7 @@ _LONGEST_NAME = 255
 _KINDS = {*tarfile.REGULAR_TYPES, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE}
 
 _HEADERS = {
-    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+    *(tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE),
     *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
 }
 
@@ -52,6 +52,9 @@ class _Member(tarfile.TarInfo):
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         member = super().frombuf(buf, encoding, errors)
+        if member.type == tarfile.XGLTYPE:
+            # tarfile copies all of it to each member.
+            raise tarfile.ReadError("it has a header for all members, which no image needs")
         if member.size < 0 or (member.type in _HEADERS and member.size > _PIECE):
             raise tarfile.ReadError(f"a header claims to have {member.size:,} bytes")
         return member
@@ -207,7 +210,8 @@ def _refusal(
         "cannot be the name of a file": "\0" in member.name + target
         or not (parts or member.isdir())
         or max(map(len, path.split(b"/"))) > _LONGEST_NAME,
-        "has too long a path": len(path) > _LONGEST_PATH or len(parts) > _DEEPEST,
+        "has too long a path": max(len(path), len(os.fsencode(target))) > _LONGEST_PATH
+        or len(parts) > _DEEPEST,
         "claims another size than it has": member.size < 0 or member.issparse(),
         f"leads out of the folder, to {target[:200]!r}": member.issym() and leads_out(name, target),
         f"is a link to {target[:200]!r}, which is no file before it": member.islnk()

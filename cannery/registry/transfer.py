@@ -117,8 +117,10 @@ def copy(source: Repository, destination: Repository, documents: Sequence[Docume
 
 MOST_MANIFESTS = 500
 MOST_BYTES = 64 << 20
+MOST_BLOBS = 10_000
 _DEEPEST = 8
-"""The limits of what one digest may lead to: manifests, their bytes, indexes in each other."""
+"""The limits of what one digest may lead to: manifests, their bytes, their blobs, and indexes in
+each other."""
 
 
 def closure(repository: Repository, digest: str) -> list[Document]:
@@ -155,7 +157,10 @@ def closure(repository: Repository, digest: str) -> list[Document]:
         read[wanted] = document
 
     add(digest, None, 0)
-    return [*read.values()]
+    documents = [*read.values()]
+    if len(_blobs_of(documents)) > MOST_BLOBS:
+        raise _refused(f"{whole} has more than {MOST_BLOBS:,} blobs")
+    return documents
 
 
 def _refused(what: str) -> RegistryError:

@@ -104,7 +104,7 @@ class Outputs:
         changed = [
             each for each in {*names, *self._names} if names.get(each) != self._names.get(each)
         ]
-        if self._kept(self._before) != self._kept(after):
+        if self._named(self._before) != self._named(after):
             return True
         targets = [*self._before.targets.values()]
         old = of_definitions(targets, self._before.definitions, changed)
@@ -125,9 +125,9 @@ class Outputs:
         return lines
 
     @staticmethod
-    def _kept(meaning: Meaning) -> list[tuple[str, tuple[str, ...]]]:
-        """What 'keep' of a target may name, and what it then keeps."""
-        return [*meaning.definitions.leave_out.items()]
+    def _named(meaning: Meaning) -> list[Any]:
+        """The Pythons that a target may name, and what its 'keep' may name and then keeps."""
+        return [*meaning.definitions.pythons, *meaning.definitions.leave_out.items()]
 
     def _facts_differ(self, after: Meaning) -> bool:
         old, new = self._before.compat, after.compat

@@ -211,7 +211,6 @@ def config_of(reference: str, inspected: Mapping[str, Any], history: Sequence[st
 _MARK = "cannery-probe: "
 _SHELL_MARK = "cannery-sh: "
 _FORM = 1
-_LARGEST = 64 << 20
 _WITH_LINES = ("constraints", "output")
 """The facts that may have several lines."""
 
@@ -323,7 +322,7 @@ def parse_probe(output: str) -> ImageFacts:
     lines = output.splitlines()
     if marked := [line for line in lines if line.startswith(_MARK)]:
         try:
-            facts = _on_lines(parse_json(marked[-1].removeprefix(_MARK), most=_LARGEST))
+            facts = _on_lines(parse_json(marked[-1].removeprefix(_MARK)))
             form = facts["probe"]
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"the facts of the probe cannot be read: {error}") from error

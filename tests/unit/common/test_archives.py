@@ -98,6 +98,7 @@ BAD = {
     "a name of NUL": [with_pax(path="a\0b")],
     "a long name": [member("a" * 256)],
     "a long path": [member("/".join(["a" * 99] * 12))],
+    "a long link": [member("soft", SOFT, "a/" * 3000)],
     "a deep path": [member("/".join("a" * 40))],
     "a sparse file": [with_pax(GNU_sparse_major="0", GNU_sparse_size="9" * 15)],
     "a number of a thousand digits": [with_pax(size="9" * 1000)],
@@ -148,6 +149,15 @@ def test_a_chain_of_headers_is_refused(tmp_path: Path) -> None:
     archive.write_bytes(header(size=b"00000000000\0", kind=b"x") * 5000)
     with pytest.raises(tarfile.TarError):
         extract(archive, tmp_path / "tree")
+
+
+def test_a_header_for_all_members_is_refused(tmp_path: Path) -> None:
+    """tarfile gives a copy of it to each member, so that a small archive needs GBs."""
+    bundle = tmp_path / "bundle.tar"
+    with tarfile.open(bundle, "w", pax_headers={"comment": "for all"}) as archive:
+        archive.addfile(tarfile.TarInfo("a"))
+    with pytest.raises(tarfile.TarError, match="a header for all members"), opened(bundle):
+        pass
 
 
 def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -251,6 +251,21 @@ def test_the_size_of_all_manifests_has_a_limit_that_the_message_names(
         closure(repository, root.digest)
 
 
+BYTES = [bytes([number]) for number in range(4)]
+
+
+def test_the_number_of_blobs_has_a_limit_that_the_message_names(
+    store: Store, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy asks the other registry about every one."""
+    monkeypatch.setattr(transfer, "MOST_BLOBS", 3)
+    config, *layers = [Descriptor(media_type=CONFIG, digest=digest_of(b), size=1) for b in BYTES]
+    root = image_manifest(config, layers, {})
+    store.keep(root)
+    with pytest.raises(RegistryError, match="more than 3 blobs"):
+        closure(repository, root.digest)
+
+
 ENTRY: dict[str, Any] = A.descriptor(PLATFORM).to_json()
 BAD: Mapping[str, tuple[dict[str, Any], str]] = {
     "sha512": ({**ENTRY, "digest": "sha512:" + "0" * 128}, "sha256"),

@@ -55,6 +55,11 @@ def test_no_facts(text: str) -> None:
         parse_probe(text)
 
 
+def test_facts_that_would_take_gigabytes_are_refused() -> None:
+    with pytest.raises(ValueError, match="more than 4,194,304 bytes"):
+        parse_probe(said({**FACTS, "x": [[]] * 1_200_000}))
+
+
 def test_a_form_of_a_later_version() -> None:
     with pytest.raises(ValueError, match="unknown form 2"):
         parse_probe(said({"probe": 2}))
