@@ -71,17 +71,19 @@ def local_images(references: Iterable[str]) -> Images:
 
 
 _MOST_READ = 64 << 20
-"""The most bytes of a file that is read as a whole; dpkg's list of packages has a tenth."""
+"""The most bytes that are read of a file, or of the files of a folder, and kept; dpkg's list of
+packages has a tenth."""
 
 _MOST_PASSED = 16 << 30
-"""The most bytes of a file that is searched or passed over; the largest wheels have a tenth."""
+"""The most bytes of a file or a folder that are searched or passed over; the largest wheels have a
+tenth."""
 
 
 @dataclass(frozen=True)
 class ImageFiles:
     """The files of a container that was not started.
 
-    Its functions raise EngineError for a file that is larger than those of any image.
+    Its functions raise EngineError for a file or a folder that is larger than those of any image.
     """
 
     container: Container
@@ -101,6 +103,15 @@ class ImageFiles:
 
     def files(self, path: str, selects: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
         """The path relative to ``path`` and the content of each file that ``selects`` accepts."""
+        for member, content in self._members(path, selects):
+            if content is not None:
+                yield posixpath.normpath(member.name), content
+
+    def _members(
+        self, path: str, selects: Callable[[str], bool]
+    ) -> Iterator[tuple[tarfile.TarInfo, bytes | None]]:
+        """What is at ``path`` and in it, with the content of each file that ``selects`` accepts."""
+        read = passed = 0
         with self._archive(path) as opened:
             if not opened:
                 return
@@ -110,9 +121,12 @@ class ImageFiles:
                     for member in archive:
                         name = posixpath.normpath(member.name)
                         selected = member.isfile() and selects(name)
-                        _require_size(f"{path} ({name})", member.size, whole=selected)
-                        if selected and (content := archive.extractfile(member)):
-                            yield name, content.read()
+                        read += member.size if selected else 0
+                        passed += member.size
+                        _require_size(f"{path} ({name})", read, _MOST_READ)
+                        _require_size(f"{path} ({name})", passed, _MOST_PASSED)
+                        content = archive.extractfile(member) if selected else None
+                        yield member, content.read() if content else None
             except tarfile.TarError as error:
                 what = f"the engine's archive of {path} is incomplete: {error}."
                 raise EngineError(what) from error
@@ -128,27 +142,41 @@ class ImageFiles:
             if not opened:
                 return False
             chunks, about = opened
-            _require_size(path, about.get("size", 0), whole=False)
+            _require_size(path, about.get("size", 0), _MOST_PASSED)
             target = about.get("linkTarget")
-            before = b""
+            before, passed = b"", 0
             # Headers of the archive in between do not matter: names do not contain it.
             for chunk in () if target else chunks:
                 if wanted in before + chunk:
                     return True
                 before = chunk[-len(wanted) :]
+                passed += len(chunk)
+                # A folder has more than its size.
+                _require_size(path, passed, _MOST_PASSED)
         # The engine has followed all links but this one.
         return bool(target) and target != path and self.contains(str(target), wanted)
 
     def text(self, path: str) -> str:
-        """The text of one file; empty if there is none."""
-        contents = dict(self.files(path, lambda _: True)).values()
-        return b"".join(contents).decode("utf-8", errors="replace")
+        """The text of one file; empty if there is none.
+
+        Raises:
+            EngineError: ``path`` is a folder.
+        """
+        text = ""
+        for member, content in self._members(path, lambda _: True):
+            if member.isdir():
+                raise EngineError(Problem(what=f"{path} in the image is not a file.", fix=_DOUBT))
+            text = (content or b"").decode("utf-8", errors="replace")
+        return text
 
 
-def _require_size(name: str, size: int, *, whole: bool) -> None:
-    if size > (most := _MOST_READ if whole else _MOST_PASSED):
+_DOUBT = "Look at who made the image."
+
+
+def _require_size(name: str, size: int, most: int) -> None:
+    if size > most:
         what = f"{name} in the image has {size:,} bytes, and no image needs more than {most:,}."
-        raise EngineError(Problem(what=what, fix="Look at who made the image."))
+        raise EngineError(Problem(what=what, fix=_DOUBT))
 
 
 _ENVIRONMENT = {"BUILDX_NO_DEFAULT_ATTESTATIONS": "1"}

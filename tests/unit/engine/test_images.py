@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import tarfile
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import EngineError
+from cannery.engine import images
 from cannery.engine.builder import Builder
 from cannery.engine.images import ImageFiles, LocalImage, Refusal, export_layout, local_images, pull
 
@@ -208,3 +210,45 @@ def test_a_giant_file_of_an_image_is_neither_read_nor_passed_over() -> None:
         files.contains("/lib/libatb.so", b"mark")
     assert files.exists("/etc/passwd")
     assert Zeros.open == 0, "an open archive keeps the next one from being read"
+
+
+class Folder:
+    """A container in which every path is a folder with three files of 1,000 bytes."""
+
+    def get_archive(self, _: str) -> tuple[Iterator[bytes], dict[str, object]]:
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w") as archive:
+            folder = tarfile.TarInfo("status")
+            folder.type = tarfile.DIRTYPE
+            archive.addfile(folder)
+            for name in "abc":
+                member = tarfile.TarInfo(f"status/{name}")
+                member.size = 1000
+                archive.addfile(member, io.BytesIO(bytes(1000)))
+        stream.seek(0)
+        return iter(lambda: stream.read(512), b""), {"size": 4096, "linkTarget": ""}
+
+
+FOLDER = ImageFiles(Folder())  # type: ignore[arg-type]
+
+
+def test_a_folder_in_place_of_a_file_of_an_image_is_refused() -> None:
+    with pytest.raises(EngineError, match="/var/lib/dpkg/status in the image is not a file"):
+        FOLDER.text("/var/lib/dpkg/status")
+
+
+def test_what_is_read_of_the_files_of_a_folder_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "_MOST_READ", 2500)
+    assert len([*FOLDER.files("/d/.", lambda name: not name.endswith("c"))]) == 2
+    with pytest.raises(EngineError, match=r"/d/\. \(status/c\) .* 3,000 bytes"):
+        [*FOLDER.files("/d/.", lambda _: True)]
+
+
+def test_what_is_passed_over_in_a_folder_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not FOLDER.contains("/d", b"mark")
+    monkeypatch.setattr(images, "_MOST_PASSED", 2500)
+    with pytest.raises(EngineError, match=r"/d/\. \(status/c\) .* 3,000 bytes"):
+        [*FOLDER.files("/d/.", lambda _: False)]
+    monkeypatch.setattr(images, "_MOST_PASSED", 5000)
+    with pytest.raises(EngineError, match=r"/d in the image .* 5,120 bytes"):
+        FOLDER.contains("/d", b"mark")
