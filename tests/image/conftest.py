@@ -23,7 +23,7 @@ from packaging.utils import canonicalize_name
 from testinfra.backend.base import CommandResult
 from testinfra.host import Host
 
-from cannery.engine.containers import TRUSTED
+from cannery.deploy.user_options import TRUSTED
 from cannery.verify.image_checks import ALWAYS, FITTING
 from cannery.verify.pytest_report import leave_out
 from cannery.verify.verification import LeftOut

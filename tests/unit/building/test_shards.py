@@ -40,7 +40,7 @@ SETTINGS = st.builds(
     mirrors=st.sampled_from([{}, {"docker.io": ("mirror.test",)}]),
 )
 
-FILES_OF = ([], ["full-910b1"], TARGETS)
+FILES_OF: tuple[list[str], ...] = ([], ["full-910b1"], TARGETS)
 """The targets whose vendor's files a machine may have."""
 
 Machine = tuple[Settings, int, bool]

@@ -120,7 +120,7 @@ def test_vllm_ascend_needs_nnal() -> None:
 
 
 def test_a_torch_npu_older_than_a_chip_is_not_compatible_with_its_cann() -> None:
-    own = {"torch": "2.9.0", "torch_npu": "2.9.0", "apex": None, "deepspeed": ""}
+    own: dict[str, object] = {"torch": "2.9.0", "torch_npu": "2.9.0", "apex": None, "deepspeed": ""}
     own |= {"base": NEWER, "python": python("3.11.9"), "with_nnal": False}
     a3 = problems(changed(**own, chip="a3", cann=cann("9.1.0", chip="a3")))
     assert a3 == []

@@ -87,11 +87,11 @@ class Registry(Handler):
             self.reply(201, b"", Docker_Content_Digest=self.store.digest_header(stored))
         elif name in self.store.documents:
             self.store.asked.append(name)
-            content = self.store.documents[name]
-            headers = {"Content_Type": content.media_type}
-            if digest := self.store.digest_header(content):
+            document = self.store.documents[name]
+            headers = {"Content_Type": document.media_type}
+            if digest := self.store.digest_header(document):
                 headers["Docker_Content_Digest"] = digest
-            body = b"" if self.command == "HEAD" else content.content
+            body = b"" if self.command == "HEAD" else document.content
             self.reply(200, body, **headers)
         else:
             self.reply(404, b"")
