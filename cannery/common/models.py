@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
@@ -31,6 +30,7 @@ from cannery.common.errors import MatrixError, Problem, Span, did_you_mean
 from cannery.common.outside import parse_toml
 
 T = TypeVar("T")
+_M = TypeVar("_M", bound=BaseModel)
 
 _AT = re.compile(r" *\(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)")
 
@@ -166,8 +166,8 @@ Unique = Annotated[
 
 
 def read_yaml(
-    kind: type[T], path: Path, name: str = "", context: Mapping[str, Any] | None = None
-) -> T:
+    kind: type[_M], path: Path, name: str = "", context: Mapping[str, Any] | None = None
+) -> _M:
     """What ``kind`` makes of the YAML file ``path``.
 
     Raises:
@@ -178,15 +178,17 @@ def read_yaml(
     return parse_yaml(kind, documents.read_text(path, name), name, context)
 
 
-def parse_yaml(kind: type[T], text: str, name: str, context: Mapping[str, Any] | None = None) -> T:
+def parse_yaml(
+    kind: type[_M], text: str, name: str, context: Mapping[str, Any] | None = None
+) -> _M:
     """What ``kind`` makes of ``text``, the content of the YAML file ``name``."""
     problems: list[Problem] = []
     return validate(kind, documents.load_yaml(text, name, problems), context, problems)
 
 
 def parse_toml_as(
-    kind: type[T], text: str, name: str, context: Mapping[str, Any] | None = None
-) -> T:
+    kind: type[_M], text: str, name: str, context: Mapping[str, Any] | None = None
+) -> _M:
     """What ``kind`` makes of ``text``, the content of the TOML file ``name``."""
     try:
         parse_toml(text)
@@ -202,11 +204,11 @@ def parse_toml_as(
 
 
 def validate(
-    kind: type[T],
+    kind: type[_M],
     data: Map,
     context: Mapping[str, Any] | None = None,
     problems: Sequence[Problem] = (),
-) -> T:
+) -> _M:
     """What ``kind`` makes of ``data``, in which loading has found ``problems``.
 
     ``context`` is what validators get as ``info.context``.
@@ -215,8 +217,7 @@ def validate(
         MatrixError: with every problem, in the order of the file.
     """
     try:
-        # mypy does not see that a class is hashable.
-        made: T = _adapter(kind).validate_python(data, context=context)  # type: ignore[arg-type]
+        made = kind.model_validate(data, context=context)
     except ValidationError as error:
         places = {each.where for each in problems}
         others = [each for each in problems_of(error, kind, data) if each.where not in places]
@@ -224,12 +225,6 @@ def validate(
     if problems:
         raise MatrixError(in_order(problems))
     return made
-
-
-@cache
-def _adapter(kind: type) -> TypeAdapter[Any]:
-    """Making one takes 0.05 s for a large model."""
-    return TypeAdapter(kind)
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
