@@ -94,11 +94,6 @@ def _program() -> str:
     raise EngineError(Problem(what="cosign is not installed.", fix=INSTALL))
 
 
-def key_beside(path: Path, key: str) -> str:
-    """``key`` as the file ``path`` names it: relative to that file, unless it is a URI."""
-    return key if not key or _URI.match(key) else str(path.parent / key)
-
-
 def key_problem(key: str) -> Problem | None:
     """The problem if ``key`` is a file that does not exist."""
     if _URI.match(key) or Path(key).is_file():

@@ -29,7 +29,6 @@ from cannery.common.models import (
 from cannery.common.references import SIMULATED, is_repository, is_tag, tag_end
 from cannery.image.content_key import KEY_DIGITS, short_key
 from cannery.matrix.matrix import Matrix
-from cannery.publish.cosign import key_beside
 
 _TAG_FORM = "Use up to 128 letters, digits, '_', '.' and '-', and no '.' or '-' at the beginning."
 
@@ -100,7 +99,9 @@ def load(path: Path, matrix: Matrix) -> Publishing:
     uses = {target.recommended: target.id for target in targets if target.recommended}
     context = {"matrix": matrix, "owners": {**uses, **{name: name for name in matrix.targets}}}
     policy = read_yaml(PublishFile, path, context=context).policy(matrix)
-    return replace(policy, signed_with=key_beside(path, policy.signed_with))
+    if (key := policy.signed_with) and "://" not in key:
+        return replace(policy, signed_with=str(path.parent / key))
+    return policy
 
 
 def _with_fields(*needed: str) -> Callable[[str], str]:
