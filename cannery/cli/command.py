@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from cannery.common import console
 from cannery.common.errors import EngineError, UsageError
 from cannery.common.option import Declared, OptionSet, declared
+from cannery.common.tls import tls_context
 
 Given = Mapping[str, Any]
 """Field to value of the options that were given, in the order in which they were typed."""
@@ -72,9 +73,8 @@ def read(options: type[_T], given: Given, root: Path) -> _T:
             if kind and not (value.is_dir() if kind == "folder" else value.is_file()):
                 raise UsageError(f"there is no {kind} {value}, named with {field.label}.")
             if field.name == "ca":
-                # By name, because few commands need what this imports.
                 try:
-                    import_module("cannery.common.http").tls_context([value])
+                    tls_context([value])
                 except EngineError as error:
                     raise UsageError(error.problems) from error
             values[field.name] = tuple(value) if field.repeated else value

@@ -11,12 +11,11 @@ import email.utils
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.cookiejar import DefaultCookiePolicy
 from ipaddress import ip_address
-from pathlib import Path
 from threading import TIMEOUT_MAX, Timer, local
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -28,7 +27,6 @@ from requests.utils import super_len
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from cannery import __version__
-from cannery.common.errors import EngineError, Problem
 from cannery.common.outside import MOST
 
 _PORTS = {"http": 80, "https": 443}
@@ -236,19 +234,6 @@ class Adapter(HTTPAdapter):
         if isinstance(manager, urllib3.ProxyManager):
             manager.pool_classes_by_scheme = _POOLS
         return manager
-
-
-def tls_context(files: Iterable[Path]) -> ssl.SSLContext:
-    """Trusts the certificates of this machine (or of SSL_CERT_FILE) and those in ``files``."""
-    context = ssl.create_default_context()
-    for file in files:
-        try:
-            context.load_verify_locations(file)
-        except (OSError, ssl.SSLError) as error:
-            what = f"{file} has no certificates that can be read: {error}."
-            fix = "It must be a text file with certificates in PEM form."
-            raise EngineError(Problem(what=what, fix=fix)) from error
-    return context
 
 
 class Session(requests.Session):

@@ -27,8 +27,8 @@ from cannery.common.http import (
     read_bounded,
     retry_after,
     root_cause,
-    tls_context,
 )
+from cannery.common.tls import tls_context
 
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 _UNMET = re.compile(r"bytes \*/([0-9]{1,18})")

@@ -30,6 +30,7 @@ from cannery.common import console
 from cannery.common import http as web
 from cannery.common.errors import EngineError, Problem
 from cannery.common.outside import one_line, parse_json
+from cannery.common.tls import tls_context
 
 _LONGEST = 2000
 """The most characters of an explanation."""
@@ -243,7 +244,7 @@ class Http:
         self._base = ""
         self._has_answered = False
         certificates = sorted((_CERTIFICATES / host).glob("*.crt"))
-        self._session = web.Session(web.tls_context([*([ca] if ca else []), *certificates]))
+        self._session = web.Session(tls_context([*([ca] if ca else []), *certificates]))
         # No proxy is between this machine and itself.
         self._session.trust_env = not web.is_loopback(host)
 

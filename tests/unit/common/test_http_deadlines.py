@@ -17,7 +17,8 @@ import pytest
 import trustme
 
 from cannery.common import http
-from cannery.common.http import RefusedError, Session, in_time, tls_context
+from cannery.common.http import RefusedError, Session, in_time
+from cannery.common.tls import tls_context
 
 DRIPS: dict[str, tuple[bytes, bytes]] = {
     "the line of the status": (b"", b"HTTP/1.1 200 OK"),
