@@ -18,7 +18,7 @@ def test_the_doctor_of_build_py(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "argparse.py").write_text("raise SystemExit(77)")
     log = tmp_path / "train.log"
-    log.write_bytes(b"\0\xffEJ0001\n")
+    log.write_bytes(b"\xffEJ0001\n")
     assert main(["doctor", "--log", str(log), "--json"]) == 8
     assert json.loads(capfd.readouterr().out)["findings"]
     assert main(["doctor", "--explain", "-8020"]) == 0

@@ -8,8 +8,10 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
+import trustme
 
 from tests.cli.checkout import Checkout
 from tests.cli.indexes import NEW, NOW, TARGETS, USED, Index, know, matrix, update
@@ -92,8 +94,16 @@ def test_one_of_two_indexes_lacks_a_package(original: Checkout, served: Index) -
     update(original, served).accepted("nothing newer")
 
 
-def test_a_certificate_that_is_not_the_servers(original: Checkout, served: Index) -> None:
-    ca = original.root / "build.py"  # holds none
+def test_a_file_without_certificates(original: Checkout, served: Index) -> None:
+    done = update(original, served, "--ca", str(original.root / "build.py"))
+    done.refused(2, "build.py has no certificates that can be read")
+
+
+def test_a_certificate_that_is_not_the_servers(
+    original: Checkout, served: Index, tmp_path: Path
+) -> None:
+    ca = tmp_path / "ca.pem"
+    trustme.CA().cert_pem.write_to_path(str(ca))
     url = served.url.replace("http:", "https:")
     done = update(original, served, "--ca", str(ca), "--index-url", url)
     assert (done.code, done.out) == (6, "")
