@@ -13,7 +13,7 @@ from cannery.common.bases import File
 from cannery.common.cann_version import CannVersion
 from cannery.common.documents import Key, Steps
 from cannery.common.errors import did_you_mean
-from cannery.common.model import MACHINE_OF, CannPackages, CannRelease, Layout, chip_hint
+from cannery.common.model import CHIPS, MACHINE_OF, CannPackages, CannRelease, Layout, chip_hint
 from cannery.common.models import Model, Sha256, Unique, matching, raise_mistakes
 from cannery.common.references import is_versioned
 from cannery.matrix.file_definitions import (
@@ -47,8 +47,18 @@ def _version(text: str) -> str:
     return text
 
 
+def _chip(text: str) -> str:
+    if text not in CHIPS:
+        raise ValueError(f"{text!r} is not a chip. {chip_hint(text, CHIPS)}")
+    return text
+
+
+def _chip_or_default(text: str) -> str:
+    return text if text == DEFAULT else _chip(text)
+
+
 Version = Annotated[str, AfterValidator(_version)]
-Chip = Annotated[str, matching(r"[a-z0-9]+", "{text!r} is not a chip. Write it as in 910b.")]
+Chip = Annotated[str, AfterValidator(_chip)]
 
 
 class CannDefaults(Model):
@@ -60,7 +70,7 @@ class CannDefaults(Model):
     origin: str = ""
     download: FolderPattern = ""
     toolkit: FilePattern = ""
-    kernels: dict[Chip, FilePattern] = Field(default={})
+    kernels: dict[Annotated[str, AfterValidator(_chip_or_default)], FilePattern] = Field(default={})
     nnal: FilePattern = ""
     requirements: Requirements = ()
 

@@ -149,6 +149,8 @@ def test_mistakes_of_a_release(more: str, said: str) -> None:
         ("CANN/{release}", "../{release}", "is not a folder of a server."),
         ("      a3: A3-ops", "      A3: A3-ops", "'A3' is not a chip."),
         ("[910b, a3]", "[910b, A3]", "'A3' is not a chip."),
+        ("[910b, a3]", "[910b, 910c]", "'910c' is not a chip. Write a3."),
+        ("      a3: A3-ops", "      requirement: A3-ops", "'requirement' is not a chip."),
         ("[910b, a3]", "[910b, 910b]", "'910b' is there twice"),
         ("      default: ", "      910b: ", ""),
         ("    toolkit: ", "    tolkit: ", "unknown key 'tolkit'"),
