@@ -45,7 +45,7 @@ READ: dict[str, Mapping[str, str]] = {
     "release/publish/Build and test": {**VALUES, **REGISTRY},
     "release/publish/Publish": {**VALUES, **REGISTRY},
     "update/update/Install requirements": {},
-    "update/update/Look for what is new": {"OPTIONS": "--new --table="},
+    "update/update/Look for what is new": {"OPTIONS": "--new --table=t.md"},
     "update/update/Lock": {},
     "update/scan/Install requirements": {},
     "update/scan/Scan": REGISTRY,
