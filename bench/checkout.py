@@ -13,7 +13,7 @@ from cannery.matrix.files import SETTINGS
 from cannery.matrix.project import Project
 
 _NEEDED = (
-    *("build.py", "matrix.yaml", "compat.yaml", "publish.yaml", "pyproject.toml"),
+    *("build.py", "matrix.yaml", "publish.yaml", "pyproject.toml"),
     *("README.md", "docs/targets.md"),
     *("cannery", "images", "packages/ascend-sim", "tests", "verified"),
 )

@@ -56,7 +56,7 @@ class UpdateOptions(IndexOptions, TargetOptions):
     table: tuple[str, ...] = option(
         "with --new, the table of torch_npu (COMPATIBILITY.md) or of vllm-ascend "
         "(versioning_policy.md) as a file or an https address; --write adds its new rows to "
-        "compat.yaml",
+        "cannery/data/compat.yaml",
         default=(),
         metavar="FILE",
         conflicts=("deepspeed", "bases", "packages", "targets", "where"),

@@ -11,8 +11,8 @@ from cannery.common.documents import Map, load_yaml, read_text
 from cannery.common.errors import FileError, Problem, did_you_mean
 
 MATRIX = "matrix.yaml"
-FACTS = "compat.yaml"
-"""In the folder of MATRIX, whose targets are judged by it."""
+FACTS = "cannery/data/compat.yaml"
+"""Below the folder of MATRIX, whose targets are judged by it."""
 
 SETTINGS = "cannery.toml"
 
@@ -81,7 +81,7 @@ def load_with_data(text: str, name: str, data: Data, problems: list[Problem]) ->
 
 
 def read_facts(matrix: Path) -> str:
-    """The text of compat.yaml in the folder of ``matrix``, even where ``matrix`` is a link.
+    """The text of compat.yaml below the folder of ``matrix``, even where ``matrix`` is a link.
 
     Raises:
         FileError: there is none, or it cannot be read.
@@ -90,6 +90,6 @@ def read_facts(matrix: Path) -> str:
     path = matrix.parent / FACTS
     if not path.exists():
         what = f"cannot read {path}: no such file or directory."
-        fix = f"{matrix.name} is judged by the {FACTS} in the same folder. Put it there."
+        fix = f"{matrix.name} is judged by the {FACTS} beside it. Put it there."
         raise FileError(Problem(what=what, fix=fix))
     return read_text(path, FACTS)

@@ -171,7 +171,7 @@ class MatrixShape(Definitions):
 
 
 def load_matrix(path: Path) -> Matrix:
-    """Read the matrix in ``path`` and judge its targets by the compat.yaml in the same folder.
+    """Read the matrix in ``path`` and judge its targets by the compat.yaml that belongs to it.
 
     Raises:
         FileError: one of them cannot be read.

@@ -62,7 +62,7 @@ def propose_pairs(
         EngineError: the package index or a table cannot be had.
         FileError: a file cannot be read.
     """
-    compat_file = project.matrix_file.with_name("compat.yaml")
+    compat_file = project.matrix_file.parent / FACTS
     files = project.files()
     before = {project.root / name: text for name, text in files.items()}
     matrix, compat, facts = project.matrix(), project.compat(), before[compat_file]
@@ -70,7 +70,7 @@ def propose_pairs(
     for table in filter(None, tables):
         new = new_rows(read_table(read_page(table, source.ca), table), compat)
         facts = _with_rows(facts, new, table, today)
-        compat = parse_compat(facts, compat_file.name)
+        compat = parse_compat(facts, FACTS)
         rows += new
     blocks = [["The table has rows that compat.yaml lacks:"]] if rows else []
     for new_row in rows:

@@ -252,7 +252,7 @@ function finding([component, verdict, text, rows, against]) {
 /** A row of compat.yaml, with a link to it and to each of its sources. */
 function source([line, sources], before = "") {
   const cited = sources.map(([cite, url]) => [url ? link(url, cite) : cite, "; "]);
-  const row = inRepository(`blob/HEAD/compat.yaml#L${line}`, `compat.yaml:${line}`);
+  const row = inRepository(`blob/HEAD/cannery/data/compat.yaml#L${line}`, `compat.yaml:${line}`);
   return h("small", {}, [before && `${before} `, cited, row]);
 }
 

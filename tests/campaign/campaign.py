@@ -37,12 +37,12 @@ RECOMMENDED = "cannery/data/recommended.yaml"
 FILES = {
     "matrix.yaml": 20,
     **{name: _SHARES[Path(name).stem] for name in DATA if name != RECOMMENDED},
-    "compat.yaml": 45,
+    "cannery/data/compat.yaml": 45,
     "publish.yaml": 10,
 }
 """The files, each with its share of the edits in percent."""
 
-_NO_DEFINITIONS = ("compat.yaml", "publish.yaml")
+_NO_DEFINITIONS = ("cannery/data/compat.yaml", "publish.yaml")
 
 _EDITS = {**LINE_EDITS, **STRUCTURE_EDITS}
 

@@ -53,7 +53,12 @@ def test_edits_are_refused_with_their_place_or_take_effect(campaign: Campaign, h
     [
         (BASES, "glibc: 2.31", "glibc: banana", Outcome.REFUSED),
         (BASES, "glibc: 2.31", 'glibc: "2.31"  # of bullseye', Outcome.SAME),
-        ("compat.yaml", "torch_npu: 2.7.1.post1,", "torch_npu: 2.7.1.pOst1,", Outcome.SAME),
+        (
+            "cannery/data/compat.yaml",
+            "torch_npu: 2.7.1.post1,",
+            "torch_npu: 2.7.1.pOst1,",
+            Outcome.SAME,
+        ),
         (APPLICATIONS, "title: LLaMA-Factory 0.9.0", "title: LLaMA", Outcome.DIFFERENT),
         (
             "matrix.yaml",
@@ -69,7 +74,12 @@ def test_edits_are_refused_with_their_place_or_take_effect(campaign: Campaign, h
         ),
         # What no target of the project uses.
         (BASES, "hiredis: [libhiredis1.1.0]", "hiredis: []", Outcome.DIFFERENT),
-        ("compat.yaml", "branch: v2.9.0-26.1.0", "branch: v2.9.0-26.1.1", Outcome.DIFFERENT),
+        (
+            "cannery/data/compat.yaml",
+            "branch: v2.9.0-26.1.0",
+            "branch: v2.9.0-26.1.1",
+            Outcome.DIFFERENT,
+        ),
         ("publish.yaml", "latest:", "newest:", Outcome.DIFFERENT),
     ],
 )

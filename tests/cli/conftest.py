@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 READ = [
     *("images", "tests/image", "cannery/data", "cannery/image/templates"),
     "cannery/image/context",
-    *("build.py", "matrix.yaml", "compat.yaml", "publish.yaml", "docs/targets.md"),
+    *("build.py", "matrix.yaml", "publish.yaml", "docs/targets.md"),
 ]
 """What a run reads of the checkout that it is about, wherever its code is."""
 

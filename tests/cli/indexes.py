@@ -61,7 +61,7 @@ def update(checkout: Checkout, index: Index, *arguments: str) -> Result:
 
 def know(checkout: Checkout) -> None:
     """Let compat.yaml have a row for the new torch_npu."""
-    checkout.edit(KNOWN_ROW, NEW_ROW + KNOWN_ROW, "compat.yaml")
+    checkout.edit(KNOWN_ROW, NEW_ROW + KNOWN_ROW, "cannery/data/compat.yaml")
 
 
 def matrix(checkout: Checkout) -> str:

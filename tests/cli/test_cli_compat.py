@@ -77,18 +77,18 @@ def test_one_broken_fact_is_caught_by_name_and_line(
 
 
 def test_check_refuses_a_document_read_in_the_future(checkout: Checkout) -> None:
-    checkout.edit("read: 2026-11-25", "read: 2226-11-25", "compat.yaml")
-    lines = (checkout.root / "compat.yaml").read_text(encoding="utf-8").splitlines()
+    checkout.edit("read: 2026-11-25", "read: 2226-11-25", "cannery/data/compat.yaml")
+    lines = (checkout.root / "cannery/data/compat.yaml").read_text(encoding="utf-8").splitlines()
     number, line = next((n, each) for n, each in enumerate(lines, 1) if "2226-11-25" in each)
-    place = f"compat.yaml:{number}:{line.index('2226') + 1}: "
+    place = f"cannery/data/compat.yaml:{number}:{line.index('2226') + 1}: "
     done = checkout.run("check", "--target", LAST)
     done.refused(3, f"{place}'read' is 2226-11-25, and today is ")
 
 
 def test_compat_yaml_must_be_there(installed: Checkout) -> None:
-    (installed.root / "compat.yaml").unlink()
+    (installed.root / "cannery/data/compat.yaml").unlink()
     for command in ("list", "check", "render"):
-        missing = f"cannot read {installed.root}/compat.yaml: no such file"
+        missing = f"cannot read {installed.root}/cannery/data/compat.yaml: no such file"
         installed.start(command).refused(9, missing)
 
 
@@ -119,7 +119,7 @@ def test_explain_names_the_row_of_each_component(original: Checkout) -> None:
     for component in ("python", "torch_npu", "kernels", "nnal", "driver", "deepspeed", "numpy"):
         assert re.search(rf"^  {component}( \[\w+\])?: ", done.out, re.MULTILINE), component
     assert "CANN 8.0.T39 is an interim build; it is judged as 8.0.RC3." in done.out
-    rows = (original.root / "compat.yaml").read_text(encoding="utf-8").splitlines()
+    rows = (original.root / "cannery/data/compat.yaml").read_text(encoding="utf-8").splitlines()
     cited = re.findall(r"COMPATIBILITY\.md, 2026-08-21, compat\.yaml:(\d+)", done.out)
     assert cited
     assert all("torch_npu: 2.3.1.post2" in rows[int(number) - 1] for number in cited)

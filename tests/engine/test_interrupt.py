@@ -97,7 +97,7 @@ def copy(main: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy
     root.mkdir()
     for name in ("cannery", "images", "packages/ascend-sim"):
         shutil.copytree(ROOT / name, root / name)
-    for name in ("build.py", "matrix.yaml", "compat.yaml"):
+    for name in ("build.py", "matrix.yaml"):
         shutil.copy2(ROOT / name, root / name)
     allow_stand_ins(root)
     write_checks(root)

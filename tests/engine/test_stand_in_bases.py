@@ -65,7 +65,7 @@ def bases(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 def _as_here(root: Path) -> None:
     """Let compat.yaml say of the two suites what the stand-ins have."""
-    path = root / "compat.yaml"
+    path = root / "cannery/data/compat.yaml"
     rows = path.read_text(encoding="utf-8")
     for suite in SUITES.values():
         rows, count = re.subn(

@@ -149,7 +149,7 @@ def make_small_checkout(
     copy_tree(source, root / "cannery" / "image" / "context")
     project = Project(root=root)
     for path, text in {
-        root / "compat.yaml": FACTS,
+        root / "cannery/data/compat.yaml": FACTS,
         project.publish_file: POLICY,
         project.templates / "Dockerfile.j2": DOCKERFILE,
         root / "tests" / "image" / "os" / "test_os.py": CHECK,

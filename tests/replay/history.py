@@ -10,8 +10,12 @@ from pathlib import Path
 
 from cannery.building.affected import is_read
 from cannery.building.git import Commit
+from cannery.matrix.files import FACTS
 
 ROOT = Path(__file__).resolve().parents[2]
+
+_FACTS_BEFORE = "compat.yaml"
+"""Where earlier commits have FACTS."""
 
 
 def _git(*words: str, stdin: bytes = b"") -> bytes:
@@ -61,7 +65,7 @@ class Blobs:
 
 def commit_at(name: str, blobs: Blobs) -> Commit:
     """The commit as ``affected`` takes it."""
-    listed = entries(name)
+    listed = {FACTS if path == _FACTS_BEFORE else path: at for path, at in entries(name).items()}
     wanted = {
         path: about.split()[2]
         for path, about in listed.items()

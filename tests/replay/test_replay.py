@@ -56,7 +56,7 @@ def targets_at(commit: Commit) -> Sequence[Target]:
     data = {
         path: text
         for path, text in commit.texts.items()
-        if path in ("matrix.yaml", "compat.yaml") or path.startswith("cannery/data/")
+        if path == "matrix.yaml" or path.startswith("cannery/data/")
     }
     return targets_of(tuple(sorted(data.items())))
 

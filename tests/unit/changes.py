@@ -202,7 +202,7 @@ def rename_suite(new: str, number: int) -> Callable[[Path], None]:
         old = suites[number % len(suites)] if suites else new
         if new not in (old, *suites):
             edit("matrix.yaml", f"^    suite: {old}$", f"    suite: {new}")(root)
-            edit("compat.yaml", f"suite: {old},", f"suite: {new},")(root)
+            edit("cannery/data/compat.yaml", f"suite: {old},", f"suite: {new},")(root)
 
     return make
 

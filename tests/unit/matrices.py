@@ -19,7 +19,7 @@ from cannery.matrix.schema import load_matrix
 from tests.copies import copy_tree
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-OWN_FACTS = CHECKOUT / "compat.yaml"
+OWN_FACTS = CHECKOUT / "cannery/data/compat.yaml"
 DIGEST = "0123456789abcdef" * 4
 HASH = f"    --hash=sha256:{DIGEST}"
 
@@ -117,11 +117,19 @@ def edited(old: str, new: str, text: str = MATRIX) -> str:
     return text.replace(old, new)
 
 
+def write_facts(folder: Path, text: str = FACTS) -> Path:
+    """Let targets in ``folder`` be judged by ``text``; return its file."""
+    path = folder / "cannery" / "data" / "compat.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 def load(folder: Path, text: str = MATRIX) -> Matrix:
     """The matrix in ``text``, with the facts beside it."""
     path = folder / "matrix.yaml"
     path.write_text(text, encoding="utf-8")
-    (folder / "compat.yaml").write_text(FACTS, encoding="utf-8")
+    write_facts(folder)
     return load_matrix(path)
 
 

@@ -61,7 +61,6 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Project:
         f"{image}/templates",
         f"{image}/context",
         "matrix.yaml",
-        "compat.yaml",
     ):
         copy_tree(CHECKOUT / name, root / name)
     matrix = root / "matrix.yaml"

@@ -71,7 +71,6 @@ def test_a_new_kind_of_layer_takes_two_files(tmp_path: Path) -> None:
         dirs_exist_ok=True,
         ignore=shutil.ignore_patterns("__pycache__"),
     )
-    shutil.copy2(CHECKOUT / "compat.yaml", tmp_path)
     for name, edits in (("layers.py", LAYERS), ("templates/Dockerfile.j2", TEMPLATE)):
         path = tmp_path / "cannery" / "image" / name
         text = path.read_text(encoding="utf-8")

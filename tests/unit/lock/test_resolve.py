@@ -183,7 +183,7 @@ def test_a_lock_has_nothing_that_is_refused(
 ) -> None:
     monkeypatch.setenv("UV_BRINGS", "triton")
     project, target = uv.checkout.project, uv.checkout.matrix.targets["served"]
-    facts = project.root / "compat.yaml"
+    facts = project.root / "cannery/data/compat.yaml"
     text = edited("\npackages:\n", f"\npackages:\n{row}\n", facts.read_text(encoding="utf-8"))
     facts.write_text(text, encoding="utf-8")
     before = project.lock(target).read_text(encoding="utf-8")

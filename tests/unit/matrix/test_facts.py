@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A matrix is judged by the compat.yaml in its folder."""
+"""A matrix is judged by the compat.yaml below its folder."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from cannery.common.errors import FileError, MatrixError
 from cannery.matrix.files import read_facts
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
-from tests.unit.matrices import FACTS, MATRIX, OWN_FACTS
+from tests.unit.matrices import MATRIX, OWN_FACTS, write_facts
 
 
 def test_facts_are_read_again_when_they_have_changed(tmp_path: Path) -> None:
-    project, path = Project(root=tmp_path), tmp_path / "compat.yaml"
-    path.write_text(OWN_FACTS.read_text(encoding="utf-8"), encoding="utf-8")
+    project, path = Project(root=tmp_path), write_facts(tmp_path, OWN_FACTS.read_text("utf-8"))
     assert project.compat().pairings
     path.write_text("schema: 1\n", encoding="utf-8")
     with pytest.raises(MatrixError, match=r"compat\.yaml:1:1: "):
@@ -26,8 +25,8 @@ def test_facts_are_read_again_when_they_have_changed(tmp_path: Path) -> None:
 def test_without_facts_nothing_is_judged(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
         read_facts(tmp_path / "matrix.yaml")
-    assert f"cannot read {tmp_path}/compat.yaml: no such file" in str(caught.value)
-    assert "matrix.yaml is judged by the compat.yaml in the same folder" in str(caught.value)
+    assert f"cannot read {tmp_path}/cannery/data/compat.yaml: no such file" in str(caught.value)
+    assert "matrix.yaml is judged by the cannery/data/compat.yaml beside it" in str(caught.value)
 
 
 def test_a_symlinked_matrix_uses_the_facts_beside_the_link(tmp_path: Path) -> None:
@@ -36,9 +35,9 @@ def test_a_symlinked_matrix_uses_the_facts_beside_the_link(tmp_path: Path) -> No
     elsewhere.mkdir()
     (elsewhere / "matrix.yaml").write_text(MATRIX, encoding="utf-8")
     (checkout / "matrix.yaml").symlink_to(elsewhere / "matrix.yaml")
-    with pytest.raises(FileError, match=f"cannot read {checkout}/compat.yaml"):
+    with pytest.raises(FileError, match=f"cannot read {checkout}/cannery/data/compat.yaml"):
         load_matrix(checkout / "matrix.yaml")
-    (checkout / "compat.yaml").write_text(FACTS, encoding="utf-8")
+    write_facts(checkout)
     assert [*load_matrix(checkout / "matrix.yaml").targets] == ["full", "bare"]
     bad = MATRIX.replace("torch_npu: 2.3.1.post2", "torch_npu: 2.3.1.post4")
     (elsewhere / "matrix.yaml").write_text(bad, encoding="utf-8")

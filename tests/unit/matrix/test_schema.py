@@ -10,7 +10,7 @@ import pytest
 from cannery.common.bases import PythonSource
 from cannery.common.errors import FileError, MatrixError
 from cannery.matrix.schema import load_matrix, parse_matrix
-from tests.unit.matrices import FACTS, MATRIX, edited, load
+from tests.unit.matrices import FACTS, MATRIX, edited, load, write_facts
 
 NOT_A_MATRIX = {
     "empty": (b"", "matrix.yaml:1:1: the file is empty"),
@@ -27,7 +27,7 @@ NOT_A_MATRIX = {
 @pytest.mark.parametrize(("content", "said"), NOT_A_MATRIX.values(), ids=NOT_A_MATRIX)
 def test_an_invalid_matrix_fails(tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "matrix.yaml").write_bytes(content)
-    (tmp_path / "compat.yaml").write_text(FACTS, encoding="utf-8")
+    write_facts(tmp_path)
     with pytest.raises(MatrixError) as caught:
         load_matrix(tmp_path / "matrix.yaml")
     assert said in str(caught.value)
@@ -80,7 +80,7 @@ def test_versions_stay_as_they_are_written() -> None:
 @pytest.mark.parametrize(("torch", "abi"), [("2.5.1", 0), ("2.6.0", 1), ("2.10.0", 1)])
 def test_the_abi_of_torch(torch: str, abi: int) -> None:
     text = MATRIX.replace("2.3.1", torch)
-    data = {"compat.yaml": FACTS}
+    data = {"cannery/data/compat.yaml": FACTS}
     assert parse_matrix(text, "matrix.yaml", data=data).targets["full"].cxx_abi == abi
 
 
@@ -94,7 +94,7 @@ def test_the_abi_of_mindspore_is_that_of_its_machine(
     text = edited("    torch: 2.3.1\n    torch_npu: 2.3.1.post2\n", "")
     text = text.replace("platform: linux/arm64", f"platform: {platform}", 1)
     text = edited("deepspeed: 0.15.0\n", f"requirements: [mindspore=={version}]\n", text)
-    data = {"compat.yaml": FACTS}
+    data = {"cannery/data/compat.yaml": FACTS}
     assert parse_matrix(text, "matrix.yaml", data=data).targets["full"].cxx_abi == abi
 
 

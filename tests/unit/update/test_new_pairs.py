@@ -20,7 +20,7 @@ from cannery.update.makers_table import read_table
 from cannery.update.new_pairs import Proposals, propose_pairs
 from tests.copies import copy_tree
 from tests.unit.compat_targets import COMPAT
-from tests.unit.matrices import CHECKOUT, DIGEST, OWN_FACTS, edited
+from tests.unit.matrices import CHECKOUT, DIGEST, OWN_FACTS, edited, write_facts
 from tests.unit.update.test_makers_table import CHINESE, NEWEST, NOTES, VLLM
 
 TEXT = """\
@@ -71,7 +71,7 @@ def facts(*torch_npu: str) -> Compat:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A checkout in which everything can be locked."""
     (tmp_path / "matrix.yaml").write_text(TEXT, encoding="utf-8")
-    (tmp_path / "compat.yaml").write_text(OWN_FACTS.read_text(encoding="utf-8"), encoding="utf-8")
+    write_facts(tmp_path, OWN_FACTS.read_text(encoding="utf-8"))
 
     def lock(_project: Project, target: Target, *_: object) -> str:
         return f"# the lock of {target.id}\n"
@@ -184,7 +184,7 @@ def test_new_rows_of_a_table_are_used_and_cited(project: Project, tmp_path: Path
     table.write_text(text, encoding="utf-8")
     result = proposals(project, str(table))
     assert "torch_npu 2.9.0.post10 on CANN 9.2.0" in result.text
-    text = result.files[tmp_path / "compat.yaml"]
+    text = result.files[tmp_path / "cannery/data/compat.yaml"]
     assert "branch: v2.9.0-26.3.0, source: torch-npu-compatibility-2026-09-01}\n" in text
     assert (
         "  torch-npu-compatibility-2026-09-01: {rank: 1, state_of: torch-npu, kind: maker, "
@@ -199,14 +199,14 @@ def test_a_table_of_a_project_is_cited_as_one(project: Project, tmp_path: Path) 
     table = tmp_path / "versioning_policy.md"
     table.write_text(VLLM, encoding="utf-8")
     result = proposals(project, str(table), "")
-    text = result.files[tmp_path / "compat.yaml"]
+    text = result.files[tmp_path / "cannery/data/compat.yaml"]
     source = "vllm-ascend-versioning-policy-2026-09-01"
     assert f"  {source}: {{rank: 4, state_of: vllm-ascend, kind: project," in text
     assert [row.app for row in result.rows] == ["vllm-ascend v0.24.0"]
     # A second table of the same day has the same source.
-    (tmp_path / "compat.yaml").write_text(text, encoding="utf-8")
+    write_facts(tmp_path, text)
     table.write_text(VLLM.replace("v0.24.0 | v0.24.0", "v0.24.1 | v0.24.0"), encoding="utf-8")
-    again = proposals(project, str(table)).files[tmp_path / "compat.yaml"]
+    again = proposals(project, str(table)).files[tmp_path / "cannery/data/compat.yaml"]
     assert again.count(f"  {source}: ") == 1
     assert again.count(f"source: {source}}}") == 2
 
@@ -250,7 +250,7 @@ def test_both_tables_of_october_bring_all_their_pairs_judged_and_locked_in_one_r
     copy_tree(CHECKOUT / "cannery/data", data)
     cann = (data / "cann.yaml").read_text(encoding="utf-8").partition("  9.2.0:\n")[0]
     (data / "cann.yaml").write_text(cann, encoding="utf-8")
-    compat = tmp_path / "compat.yaml"
+    compat = tmp_path / "cannery/data/compat.yaml"
     lines = compat.read_text(encoding="utf-8").splitlines(keepends=True)
     # This source has nothing but the Pythons of such rows.
     gone = "  torch-npu-wheels: ", *(f"torch_npu: {each}," for each in new)

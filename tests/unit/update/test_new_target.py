@@ -20,7 +20,7 @@ from cannery.options import NewOptions
 from cannery.update.new_target import Proposal, propose, target_id
 from tests.unit.compat_targets import COMPAT
 from tests.unit.examples import times
-from tests.unit.matrices import DIGEST, MATRIX, OWN_FACTS, edited
+from tests.unit.matrices import DIGEST, MATRIX, OWN_FACTS, edited, write_facts
 
 ARCHIVES = load_archives()
 RELEASES = """\
@@ -292,7 +292,7 @@ def test_every_proposal_loads_without_a_problem(
         assert error.problems  # noqa: PT017 - nothing fits, which is an answer
         return
     folder: Path = tmp_path_factory.mktemp("proposal")
-    (folder / "compat.yaml").write_text(OWN_FACTS.read_text(encoding="utf-8"), encoding="utf-8")
+    write_facts(folder, OWN_FACTS.read_text(encoding="utf-8"))
     (folder / "matrix.yaml").write_text(after, encoding="utf-8")
     targets = load_matrix(folder / "matrix.yaml").targets
     assert [*targets] == [*targets_of(TEXT), result.id]
