@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options that several commands have, or that other folders take; each is declared once.
 
-The options of one command are in its own file, ``cannery/cli/cmd_NAME.py``.
+The options of one command are in its own file, ``cannery/cli/cmd_NAME.py``. Those with ``setting``
+are in a class of this file, and so cannery.toml and the environment can have their values.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from cannery.common.bases import CannSource
 from cannery.common.model import MACHINE_OF, USUAL_CHIP, chip_named
 from cannery.common.option import (
+    Declared,
     Option,
     OptionSet,
+    declared,
     flag,
     index_address,
     matching,
@@ -24,6 +28,7 @@ from cannery.common.option import (
     person,
 )
 from cannery.common.package_index import PackageIndex, package_index
+from cannery.common.references import without_login
 
 MACHINES = "several machines (docs/platform-teams.md)"
 _FETCHING = "fetching files (docs/build.md)"
@@ -41,6 +46,7 @@ ARTIFACTS = Option(
     "the directory of Huawei's packages",
     default=Path("artifacts"),
     metavar="DIR",
+    setting="artifacts",
 )
 SOURCE = Option(
     "take CANN's files from folder, download, image or index; repeat it for the order in which "
@@ -49,18 +55,21 @@ SOURCE = Option(
     flags=("--source",),
     metavar="NAME",
     choices=tuple(str(source) for source in CannSource),
-    default_text="the order in cannery.toml, else folder, download",
+    default_text="folder, download",
+    setting="source",
 )
 CA = Option(
     "certificates to trust for downloads; they never enter an image",
     default=None,
     metavar="FILE",
     default_text="PIP_CERT, SSL_CERT_FILE or REQUESTS_CA_BUNDLE, else this machine's",
+    setting="ca",
 )
 REGISTRY_CA = Option(
     "certificates to trust for the registry, in addition to this machine's",
     default=None,
     metavar="FILE",
+    setting="ca",
 )
 INDEX_URL = Option(
     "the package index; its address never enters an image",
@@ -68,6 +77,8 @@ INDEX_URL = Option(
     parse=index_address,
     metavar="URL",
     default_text="UV_DEFAULT_INDEX or PIP_INDEX_URL, else PyPI",
+    setting="index-url",
+    shown=without_login,
 )
 VERBOSE = Option("show every check", default=False)
 FORMAT = Option(
@@ -78,13 +89,15 @@ FORMAT = Option(
 REGISTRY = Option(
     "the registry, optionally with a path: registry.example.com, registry.example.com/team",
     metavar="REGISTRY",
+    setting="registry",
 )
 CACHE = Option(
     "the folder of fetched files, which several checkouts may share",
     default=None,
     metavar="DIR",
-    default_text="CANNERY_CACHE, cannery.toml, or cannery in XDG_CACHE_HOME or ~/.cache",
+    default_text="cannery in XDG_CACHE_HOME or ~/.cache",
     group=_FETCHING,
+    setting="cache",
 )
 
 _SECRET = re.compile(r"(?:^|,)[^=,]*(?:secret|token|password)[^=,]*=([^,]+)", re.IGNORECASE)
@@ -179,30 +192,39 @@ class BuildOptions(IndexOptions):
         flags=("--jobs",),
         metavar="N",
         parse=number(1, 999),
+        setting="jobs",
     )
     builder: str = option(
         "build with this builder of 'docker buildx ls'",
         default="",
         metavar="NAME",
         group=MACHINES,
+        setting="builder",
     )
     cache_from: tuple[str, ...] = option(
         "read layers from this repository of a registry, or from what buildx takes as 'type=...'",
         default=(),
         metavar="REPOSITORY",
         group=MACHINES,
+        setting="cache-from",
+        shown=without_secrets,
     )
     cache_to: tuple[str, ...] = option(
         "write all layers to this repository of a registry, or to what buildx takes as 'type=...'",
         default=(),
         metavar="REPOSITORY",
         group=MACHINES,
+        setting="cache-to",
+        shown=without_secrets,
     )
 
     @property
     def with_cann(self) -> bool:
-        """Whether CANN's files are taken from a source, although the NPU may be simulated."""
-        return bool(self.sources)
+        """Whether CANN's files are taken from a source, although the NPU may be simulated.
+
+        With --simulate, only a source that was typed says so.
+        """
+        return bool(self.sources) and "sources" not in self.from_settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,6 +271,7 @@ class TransferOptions(OptionSet):
         metavar="NAME",
         group=_FETCHING,
         parse=person,
+        setting="accept-eula",
     )
     trust_first_use: bool = flag(
         "download files, too, of which nobody publishes a sha256, and write the sha256 "
@@ -261,8 +284,24 @@ class TransferOptions(OptionSet):
         metavar="N",
         group=_FETCHING,
         parse=number(1, 64),
+        setting="fetch-jobs",
     )
     cache: Path | None = CACHE.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishOptions(OptionSet):
+    """Where images are pushed, and who signs them: a file or a URI; empty for no signature."""
+
+    registry: str = REGISTRY.field()
+    signing_key: str = option(
+        "sign the images with this key of cosign",
+        default="",
+        flags=("--key",),
+        metavar="KEY",
+        default_text="no signature",
+        setting="signing-key",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -321,3 +360,19 @@ class NewOptions(OptionSet):
     def machine(self) -> str:
         """The architecture, as ``uname -m`` names it."""
         return MACHINE_OF[self.platform.split("/")[1]]
+
+
+@cache
+def all_settings() -> Mapping[str, Declared]:
+    """Every option of this file that is a setting, by its key."""
+    classes = [
+        each
+        for each in globals().values()
+        if isinstance(each, type) and issubclass(each, OptionSet)
+    ]
+    return {
+        each.option.setting: each
+        for options in classes
+        for each in declared(options)
+        if each.option.setting
+    }

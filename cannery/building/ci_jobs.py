@@ -201,11 +201,7 @@ def to_gitlab(jobs: Sequence[Job], *, simulate: bool) -> str:
 
 def _build(*, simulate: bool) -> dict[str, Any]:
     flag = " --simulate" if simulate else ""
-    caches = " ".join(
-        f'${{CANNERY_CACHE_{way.upper()}:+--cache-{way} "$CANNERY_CACHE_{way.upper()}"}}'
-        for way in ("from", "to")
-    )
-    options = f"{flag} ${{force:+$force}} {caches}".strip()
+    options = f"{flag} ${{force:+$force}}".strip()
     return {
         "stage": "build",
         "timeout": "3 hours",

@@ -21,7 +21,7 @@ from cannery.building.plan import (
     missing,
 )
 from cannery.common import console
-from cannery.common.bases import CannSource
+from cannery.common.bases import DEFAULT_ORDER, CannSource
 from cannery.common.errors import ArtifactError, CanneryError, EngineError, Problem, UsageError
 from cannery.common.files import Hashes
 from cannery.common.model import Target
@@ -68,15 +68,13 @@ def with_images(selection: Selection, options: BuildOptions, settings: Settings)
     Targets that can only take it from an image and have none are among its failures.
     """
     # Without a source by name, --simulate simulates CANN, too.
-    order = [CannSource(name) for name in options.sources]
-    order = order or ([] if options.simulate else [*settings.sources.order])
+    order = [CannSource(name) for name in options.sources] or [*DEFAULT_ORDER]
+    order = [] if options.simulate and not options.with_cann else order
     targets, failures = [], {}
     for target in selection.targets:
         image = ""
         try:
-            image = image_of(
-                target, order, options.artifacts, servers=bool(settings.sources.servers)
-            )
+            image = image_of(target, order, options.artifacts, servers=bool(settings.servers))
         except CanneryError as error:
             failures[target.id] = error
         targets.append(replace(target, vendor_image=image) if image else target)

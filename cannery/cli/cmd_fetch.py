@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,7 +72,7 @@ def run(options: FetchOptions, project: Project) -> None:
     An error has the files that could not be fetched; the others are stored.
     """
     if options.stored or options.prune is not None:
-        store = Store(store_folder(options.cache, project.settings().sources.cache, os.environ))
+        store = Store(store_folder(options.cache))
         stored = store.files() if options.prune is None else store.prune(options.prune)
         for file in stored:
             print(_described(file))
@@ -88,7 +87,7 @@ def run(options: FetchOptions, project: Project) -> None:
     sources = Sources.from_project(project, [CannSource.DOWNLOAD], options.cache)
     local = {n: options.artifacts / n for n in files if (options.artifacts / n).is_file()}
     wanted = [file for name, file in files.items() if name not in local]
-    known = [f for f in wanted if f.is_downloadable or sources.settings.sources.servers]
+    known = [f for f in wanted if f.is_downloadable or sources.servers]
     fetched, failed = fetch_files(project, sources, known, options, options.ca)
     sources.hashes.keep()
     paths = {**local, **{file.file.name: file.path for file in fetched}}

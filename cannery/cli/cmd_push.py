@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cannery.building.planning import Selection
 from cannery.cli.command import Command
@@ -12,7 +11,7 @@ from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.references import parse_reference
 from cannery.matrix.project import Project
-from cannery.options import REGISTRY, RequiredTargetOptions
+from cannery.options import RequiredTargetOptions
 from cannery.publish.policy import load
 from cannery.publish.push import Push
 from cannery.publish.push_checks import PushOptions
@@ -22,8 +21,6 @@ from cannery.registry.client import Repository
 @dataclass(frozen=True, kw_only=True)
 class PushCommandOptions(PushOptions, RequiredTargetOptions):
     """Which images are pushed, how, and where to."""
-
-    registry: str = REGISTRY.field()
 
 
 COMMAND = Command(
@@ -43,7 +40,6 @@ def run(options: PushCommandOptions, project: Project) -> None:
     If it fails, the last problem says what state the tags are in.
     """
     targets = selected(options, project)
-    signing_key = options.signing_key or os.environ.get("CANNERY_SIGNING_KEY", "")
     matrix = project.matrix()
     publishing = load(project.publish_file, matrix)
     place = parse_reference(options.registry, repository=publishing.repository)
@@ -51,7 +47,7 @@ def run(options: PushCommandOptions, project: Project) -> None:
         project=project,
         publishing=publishing,
         repository=Repository(place.registry, place.repository, ca=options.ca),
-        options=replace(options, signing_key=signing_key),
+        options=options,
     )
     for pushed in push.run(Selection(matrix=matrix, targets=tuple(targets))):
         tags = ", ".join(pushed.image_push.tags)

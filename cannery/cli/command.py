@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cannery.common import console
-from cannery.common.errors import EngineError, UsageError
+from cannery.common.errors import EngineError, Problem, UsageError
 from cannery.common.option import Declared, OptionSet, declared
 from cannery.common.tls import tls_context
 
@@ -57,27 +58,67 @@ class Command:
         # By name, because help is not to wait for what this imports.
         project = import_module("cannery.matrix.project").Project(root=root)
         console.timed(not self.quick)
+        for problem in import_module("cannery.cli.settings").unknown():
+            console.say(str(problem), "warning")
         return self.carry_out(read(self.options, given, root), project) or 0
 
 
-def read(options: type[_T], given: Given, root: Path) -> _T:
-    """The values of ``options`` that the user gave, and the defaults of the others.
+def read(
+    options: type[_T], given: Given, root: Path, environ: Mapping[str, str] = os.environ
+) -> _T:
+    """The values of ``options`` that the user gave, then those of settings, and then the defaults.
 
-    A default path is one below the checkout ``root``.
+    A default path is one below the checkout ``root``. See ``find`` for what settings raise.
+
+    Raises:
+        UsageError: what has to exist does not, or a value is needed and nothing has it.
     """
+    fields = declared(options)
+    open_settings = [
+        field for field in fields if field.option.setting and not _is_settled(field, fields, given)
+    ]
+    found: Mapping[str, Any] = {}
+    if open_settings:
+        # By name, because help is not to wait for what this imports.
+        found = import_module("cannery.cli.settings").find(open_settings, root, environ)
     values: dict[str, Any] = {}
-    for field in declared(options):
+    from_settings: set[str] = set()
+    for field in fields:
         if field.name in given:
             value = given[field.name]
-            kind = _EXISTING.get(field.name)
-            if kind and not (value.is_dir() if kind == "folder" else value.is_file()):
-                raise UsageError(f"there is no {kind} {value}, named with {field.label}.")
-            if field.name == "ca":
-                try:
-                    tls_context([value])
-                except EngineError as error:
-                    raise UsageError(error.problems) from error
             values[field.name] = tuple(value) if field.repeated else value
+            _require(field, value, f"named with {field.label}")
+        elif field in open_settings and field.option.setting in found:
+            setting = found[field.option.setting]
+            values[field.name] = setting.value
+            from_settings.add(field.name)
+            if field.name != "artifacts":  # a job that needs none of its files may lack it
+                _require(field, setting.value, f"named by {field.option.setting} ({setting})")
+        elif field.required and field.option.setting:
+            what = f"no {field.option.setting} is named."
+            fix = f"Add {field.label} {field.option.metavar}, or set {field.variable}, or write "
+            fix += f"'{field.option.setting}' in cannery.toml."
+            raise UsageError(Problem(what=what, fix=fix))
         elif isinstance(field.default, Path):
             values[field.name] = root / field.default
-    return options(**values)
+    return options(**values, from_settings=frozenset(from_settings))
+
+
+def _is_settled(field: Declared, fields: Sequence[Declared], given: Given) -> bool:
+    """Whether the value of ``field`` is given, or another one that cannot be combined with it."""
+    others = (other for other in fields if other.name in given)
+    return field.name in given or any(
+        field.name in other.option.conflicts or other.name in field.option.conflicts
+        for other in others
+    )
+
+
+def _require(field: Declared, value: Any, named: str) -> None:
+    kind = _EXISTING.get(field.name)
+    if kind and not (value.is_dir() if kind == "folder" else value.is_file()):
+        raise UsageError(f"there is no {kind} {value}, {named}.")
+    if field.name == "ca":
+        try:
+            tls_context([value])
+        except EngineError as error:
+            raise UsageError(error.problems) from error

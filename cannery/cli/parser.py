@@ -221,7 +221,10 @@ def _arguments(declared: Declared, labels: Mapping[str, str]) -> dict[str, Any]:
     option = declared.option
     arguments: dict[str, Any] = {"default": argparse.SUPPRESS, "help": help_of(declared, labels)}
     if declared.flags:
-        arguments |= {"dest": declared.name, "required": declared.required and not option.words}
+        arguments |= {
+            "dest": declared.name,
+            "required": declared.required and not (option.words or option.setting),
+        }
     if declared.kind is bool:
         return arguments | {"action": "store_false" if declared.default else "store_true"}
 
@@ -246,7 +249,7 @@ def _arguments(declared: Declared, labels: Mapping[str, str]) -> dict[str, Any]:
 
 
 def help_of(declared: Declared, labels: Mapping[str, str]) -> str:
-    """The help with notes: repeatable, the option that it needs, and its default."""
+    """The help with notes: repeatable, the option that it needs, its default and its setting."""
     option, default = declared.option, declared.default
     text = option.default_text
     if not text and declared.kind is not bool and not declared.repeated and default is not None:
@@ -254,6 +257,7 @@ def help_of(declared: Declared, labels: Mapping[str, str]) -> str:
     notes = ["repeatable"] if declared.repeated and declared.flags else []
     notes += [f"with {labels[option.needs]}"] if option.needs else []
     notes += [f"default: {text}"] if text else []
+    notes += [f"setting: {option.setting}"] if option.setting else []
     return option.help + (f" ({'; '.join(notes)})" if notes else "")
 
 

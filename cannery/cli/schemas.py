@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON schemas of the YAML files, for editors, made of the models by which they are read."""
+"""JSON schemas of YAML files and cannery.toml, for editors, made of the models that read them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from cannery.compat import Compat
 from cannery.matrix.families import MERGES
 from cannery.matrix.files import DATA
 from cannery.matrix.schema import MatrixShape
+from cannery.matrix.settings import settings_file
 from cannery.publish.policy import PublishFile
 from cannery.verify.audit.profiles import ProfilesFile
 from cannery.verify.audit.user_checks import ChecksFile
@@ -25,6 +26,7 @@ MODELS: dict[str, type[Model]] = {
     "publish": PublishFile,
     "checks": ChecksFile,
     "profiles": ProfilesFile,
+    "settings": settings_file(),
 }
 
 

@@ -14,10 +14,15 @@ import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import KW_ONLY, MISSING, dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, ParamSpec, get_args, get_origin, get_type_hints
 
+from cannery.common.errors import did_you_mean
 from cannery.common.references import is_reference
+
+VARIABLE = "CANNERY_"
+"""The beginning of the variables of settings."""
 
 _KEY = "option"
 _REQUIRED: Any = object()
@@ -38,6 +43,9 @@ class Option:
         default_text: the default in the help, where the value itself is not clear.
         needs: the field without which this option has no effect.
         conflicts: fields that cannot be combined with it.
+        setting: its key in cannery.toml, and the end of its variable CANNERY_KEY, which give the
+            value where the command line has none; empty if there is no such default.
+        shown: a value of the setting without its secrets, which cannery.toml may not have.
     """
 
     help: str
@@ -55,6 +63,8 @@ class Option:
     default_text: str = ""
     needs: str = ""
     conflicts: tuple[str, ...] = ()
+    setting: str = ""
+    shown: Callable[[str], str] = str
 
     def field(self, **changes: Any) -> Any:
         """A field with this declaration and the ``changes`` of a command."""
@@ -81,7 +91,12 @@ def flag(help: str, **more: Any) -> Any:  # noqa: A002 - as in Option
 
 @dataclass(frozen=True, kw_only=True)
 class OptionSet:
-    """The base of every class of options."""
+    """The base of every class of options.
+
+    ``from_settings`` has the fields whose values are from cannery.toml or the environment.
+    """
+
+    from_settings: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,10 +132,23 @@ class Declared:
         """What messages call it: its long flag, or what stands for its value."""
         return self.flags[-1] if self.flags else self.option.metavar
 
+    @property
+    def variable(self) -> str:
+        """The variable with the default of a setting."""
+        return VARIABLE + self.option.setting.upper().replace("-", "_")
+
     def read(self, text: str) -> Any:
         return (self.option.parse or self.kind)(text)
 
+    def read_setting(self, text: str) -> Any:
+        """As ``read``, for what argparse has not compared with the choices."""
+        choices = self.option.choices
+        if choices and text not in choices:
+            raise ValueError(f"invalid value {text!r}. {did_you_mean(text, choices)}".rstrip())
+        return self.read(text)
 
+
+@cache
 def declared(options: type[OptionSet]) -> tuple[Declared, ...]:
     """Every option that the class ``options`` declares, in its order."""
     hints = get_type_hints(options)

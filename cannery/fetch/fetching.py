@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 
 from cannery.common import console
-from cannery.common.bases import CannSource, File
-from cannery.common.errors import ArtifactError, CanneryError, Problem
+from cannery.common.bases import DEFAULT_ORDER, Address, CannSource, File
+from cannery.common.errors import ArtifactError, CanneryError, Problem, UsageError, enumerated
 from cannery.common.files import Hashes
 from cannery.common.model import Target
 from cannery.common.package_index import package_index
@@ -24,12 +25,13 @@ from cannery.fetch.needs import CANN, Lacks, Need, needed_files, real_needs
 from cannery.fetch.store import Store, store_folder
 from cannery.fetch.transfer import progress_bars
 from cannery.matrix.project import Project
-from cannery.matrix.settings import Settings
 from cannery.matrix.text import has_place, with_sha256
 from cannery.options import BuildOptions, TransferOptions
 
 UNFETCHED = "not fetched yet"
 """In place of a sha256 that is known only after the download."""
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,35 +49,31 @@ class Downloads:
 
 @dataclass(frozen=True, kw_only=True)
 class Sources:
-    """The sources of a run: their order, what cannery.toml says of them, and the store."""
+    """The sources of a run: their order, the servers of cannery.toml, and the store."""
 
     order: Sequence[CannSource]
-    settings: Settings
+    servers: Sequence[Address]
     store: Store
     hashes: Hashes
 
     @classmethod
     def from_project(cls, project: Project, names: Sequence[str], cache: Path | None) -> Sources:
-        """Those that ``names`` lists in order, or else cannery.toml."""
-        settings = project.settings()
+        """Those that ``names`` lists in order, or else the usual ones."""
         hashes = Hashes(project.state / "hashes.json")
         return cls(
-            order=[CannSource(name) for name in names] or settings.sources.order,
-            settings=settings,
-            store=Store(store_folder(cache, settings.sources.cache, os.environ), hashes.sha256),
+            order=[CannSource(name) for name in names] or DEFAULT_ORDER,
+            servers=project.settings().servers,
+            store=Store(store_folder(cache), hashes.sha256),
             hashes=hashes,
         )
 
     def terms(self, transfer: TransferOptions) -> Terms:
-        """What the user has agreed to, on the command line or in cannery.toml."""
-        return Terms(
-            accepted_by=transfer.accept_eula or self.settings.sources.accept_eula,
-            first_use=transfer.trust_first_use,
-        )
+        """What the user has agreed to."""
+        return Terms(accepted_by=transfer.accept_eula, first_use=transfer.trust_first_use)
 
     def downloads(self, file: File, component: str, folder: Path) -> bool:
         """Whether ``file`` is to be downloaded, and not taken from ``folder``."""
-        is_served = file.is_downloadable or self.settings.sources.servers
+        is_served = file.is_downloadable or self.servers
         if CannSource.DOWNLOAD not in self.order or not is_served:
             return False
         if not (folder / file.name).is_file():
@@ -83,6 +81,23 @@ class Sources:
         # Only CANN's own files are asked for by their source.
         before = self.order[: self.order.index(CannSource.DOWNLOAD)]
         return component in CANN and CannSource.FOLDER not in before
+
+
+def with_variables(server: Address, environ: Mapping[str, str] = os.environ) -> Address:
+    """``server`` with the values of variables in its headers, where it has ``${NAME}``.
+
+    Raises:
+        UsageError: a variable is not set.
+    """
+    names = [name for _, value in server.headers for name in _VARIABLE.findall(value)]
+    if missing := [name for name in dict.fromkeys(names) if not environ.get(name)]:
+        what = f"a header for {server.url} needs the variable {enumerated(missing)}."
+        raise UsageError(Problem(what=what, fix="Set it in the environment."))
+    headers = tuple(
+        (header, _VARIABLE.sub(lambda match: environ[match[1]], value))
+        for header, value in server.headers
+    )
+    return replace(server, headers=headers)
 
 
 def download_missing(
@@ -164,7 +179,7 @@ def missing_needs(
     if CannSource.IMAGE in sources.order:
         return []
     downloads = CannSource.DOWNLOAD in sources.order
-    served = bool(sources.settings.sources.servers)
+    served = bool(sources.servers)
     needs = real_needs(
         targets,
         options.artifacts,
@@ -193,7 +208,7 @@ def fetch_files(
             store=sources.store,
             client=Client(package_index(ca, "").ca),
             terms=sources.terms(transfer),
-            servers=sources.settings.sources.servers,
+            servers=[with_variables(server) for server in sources.servers],
             bars=bars,
             stop=stop,
         )

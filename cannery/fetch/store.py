@@ -61,13 +61,11 @@ class Stored:
     record: Origin | None
 
 
-def store_folder(option: Path | None, settings: Path | None, environ: Mapping[str, str]) -> Path:
-    """The folder of the store: as given, else that of cannery.toml, else the user's cache."""
-    if named := environ.get("CANNERY_CACHE"):
-        settings = Path(named)
+def store_folder(option: Path | None, environ: Mapping[str, str] = os.environ) -> Path:
+    """The folder of the store: as given, else in the user's cache."""
     base = environ.get("XDG_CACHE_HOME", "")
     cache = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
-    return (option or settings or cache / "cannery").absolute()
+    return (option or cache / "cannery").absolute()
 
 
 @dataclass(frozen=True)

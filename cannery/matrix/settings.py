@@ -1,24 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads cannery.toml, which is optional: where this checkout takes CANN and base images from.
+"""Reads cannery.toml, which is optional: the defaults of options, and this site's own servers.
 
-Its mirrors and images are put into the targets of a matrix.
+Its mirrors and images are put into the targets of a matrix. An option that is a setting has a key
+there by its declaration in ``cannery.options``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, create_model
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
 
-from cannery.common.bases import DEFAULT_ORDER, Base, CannSource
+from cannery.common.bases import Address, Base
 from cannery.common.documents import MOST_BYTES
-from cannery.common.errors import MatrixError, Problem, did_you_mean
+from cannery.common.errors import MatrixError, Problem, did_you_mean, enumerated
 from cannery.common.files import read_text
 from cannery.common.model import CannRelease, Target, chip_hint
-from cannery.common.models import Model, Parsed, Unique, fitting, parse_toml_as
+from cannery.common.models import MistakesError, Model, Parsed, Unique, fitting, parse_toml_as
+from cannery.common.option import Declared
 from cannery.common.references import (
     full_reference,
     is_registry,
@@ -29,6 +35,7 @@ from cannery.common.references import (
 from cannery.matrix.file_definitions import Server
 from cannery.matrix.files import SETTINGS
 from cannery.matrix.matrix import Matrix
+from cannery.options import all_settings
 
 
 def _path(text: str, info: ValidationInfo) -> Path:
@@ -43,16 +50,37 @@ def _program(text: str, info: ValidationInfo) -> Path:
     return path
 
 
-def _removed(_: str) -> str:
-    raise ValueError(
-        "the vendor's signatures are no longer verified, only the sha256 of each file. "
-        "Remove the line."
+_MOVED = {"order": "source", "accept-eula": "accept-eula", "cache": "cache", "servers": "servers"}
+_HARMLESS = ("accept", "accept-language", "referer", "user-agent")
+_VARIABLE = re.compile(r".*\$\{\w+\}.*")
+
+
+def _moved(table: Any) -> None:
+    keys = [*table] if isinstance(table, dict) else []
+    moves = [f"{key!r} as {_MOVED[key]!r}" for key in keys if key in _MOVED] or ["its keys"]
+    raise MistakesError(
+        [((), "this table is gone.", f"Write {enumerated(moves)} at the head of the file.")]
     )
 
 
-Printable = Annotated[
-    str, fitting(str.isprintable, "the value has line breaks or control characters.")
-]
+def _without_secrets(server: Address) -> Address:
+    """``server``, of which no secret is in the file."""
+    mistakes = []
+    if without_login(server.url) != server.url:
+        mistakes.append((("url",), "this has a login, and a file is no place for one.", _NETRC))
+    for name, value in server.headers:
+        if name.lower() not in _HARMLESS and not _VARIABLE.match(value):
+            what = "this may be a secret, and a file is no place for one."
+            fix = "Put it into a variable of the environment, and write ${NAME} here."
+            mistakes.append((("headers", name), what, fix))
+    if mistakes:
+        raise MistakesError(mistakes)
+    return server
+
+
+_NETRC = "Put it into ~/.netrc."
+
+
 Image = Annotated[
     str,
     fitting(
@@ -81,29 +109,17 @@ Repository = Annotated[
 Mirrors = Mapping[str, tuple[str, ...]]
 
 
-class Sources(Model):
-    """Where files of CANN are from."""
+class Settings(Model):
+    """What cannery.toml says besides the defaults of options, which ``value`` has."""
 
-    order: Annotated[Unique[CannSource], Field(min_length=1)] = DEFAULT_ORDER
     servers: tuple[
         Annotated[
-            Server, BeforeValidator(lambda url: {"url": url} if isinstance(url, str) else url)
+            Server,
+            BeforeValidator(lambda url: {"url": url} if isinstance(url, str) else url),
+            AfterValidator(_without_secrets),
         ],
         ...,
     ] = Field(default=(), description="Servers that have files under their names alone.")
-    accept_eula: Printable = Field(
-        default="", alias="accept-eula", description="Who accepts the vendor's licence."
-    )
-    cache: Annotated[Path, Parsed(_path, info=True)] | None = Field(
-        default=None, description="The folder of the store."
-    )
-    cann_ca: Annotated[str, Parsed(_removed)] = Field(default="", alias="cann-ca", deprecated=True)
-
-
-class Settings(Model):
-    """What cannery.toml says, and the defaults of the rest."""
-
-    sources: Sources = Sources()
     images: dict[str, dict[str, Image]] = Field(
         default={}, description="Release and chip to the reference of an image with it."
     )
@@ -116,6 +132,61 @@ class Settings(Model):
         description="Repository to the program that makes an image in place of one of its images "
         "if no registry can be reached.",
     )
+    sources: Annotated[None, BeforeValidator(_moved)] = Field(default=None, deprecated=True)
+
+    def value(self, key: str) -> Any:
+        """The value of the setting ``key``; None if the file has none."""
+        return getattr(self, _field(key), None)
+
+
+def _field(key: str) -> str:
+    return key.replace("-", "_")
+
+
+@dataclass(frozen=True)
+class _Read:
+    """Marks a value that is read as that of the option ``declared``."""
+
+    declared: Declared
+
+    def __get_pydantic_core_schema__(self, *_: Any) -> CoreSchema:
+        return core_schema.with_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(self, *_: Any) -> JsonSchemaValue:
+        choices = self.declared.option.choices
+        kind = "integer" if self.declared.kind is int else "string"
+        return {"enum": [*choices]} if choices else {"type": kind}
+
+    def _read(self, written: Any, info: ValidationInfo) -> Any:
+        option, number = self.declared.option, self.declared.kind is int
+        if not isinstance(written, int if number else str) or isinstance(written, bool):
+            kind = "a number" if number else "text"
+            raise MistakesError([((), f"this must be {kind}.", "")])
+        text = str(written).strip()
+        if not text:
+            raise MistakesError([((), "this is empty.", "Write a value.")])
+        if option.shown(text) != text:
+            what = "this has a secret, and a file is no place for one."
+            raise MistakesError([((), what, f"Put it into the variable {self.declared.variable}.")])
+        if option.choices and text not in option.choices:
+            hint = did_you_mean(text, option.choices)
+            raise MistakesError([((), f"there is no {text!r}.", hint)])
+        if self.declared.kind is Path:
+            return _path(text, info)
+        return self.declared.read(text)
+
+
+@cache
+def settings_file() -> type[Settings]:
+    """The model of cannery.toml: the settings of options, and what no option has."""
+    fields: dict[str, Any] = {}
+    for key, declared in all_settings().items():
+        kind: Any = Annotated[Any, _Read(declared)]
+        if declared.repeated:
+            kind = Annotated[Unique[kind], Field(min_length=1)]
+        text = declared.option.help[0].upper() + declared.option.help[1:] + "."
+        fields[_field(key)] = kind, Field(default=None, alias=key, description=text)
+    return create_model("SettingsFile", __base__=Settings, **fields)
 
 
 def read_settings(root: Path) -> Settings:
@@ -129,8 +200,12 @@ def read_settings(root: Path) -> Settings:
         text = read_text(root / SETTINGS, MOST_BYTES)
     except FileNotFoundError:
         return Settings()
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    return parse_toml_as(Settings, text, SETTINGS, {"root": root})
+    return _parsed(text.removeprefix("\ufeff").replace("\r\n", "\n"), root)
+
+
+@lru_cache(maxsize=2)
+def _parsed(text: str, root: Path) -> Settings:
+    return parse_toml_as(settings_file(), text, SETTINGS, {"root": root})
 
 
 def with_settings(matrix: Matrix, settings: Settings) -> Matrix:

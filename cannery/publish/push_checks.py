@@ -14,7 +14,7 @@ from cannery.building.planning import Selection, make_plan
 from cannery.common.bases import Base, Origin
 from cannery.common.errors import CanneryError, OutOfSyncError, Problem, PublishError, some_of
 from cannery.common.model import DeviceKind, Target
-from cannery.common.option import OptionSet, flag, option
+from cannery.common.option import flag, option
 from cannery.common.references import digest_in, full_reference, image_name
 from cannery.engine.containers import stand_ins
 from cannery.engine.images import local_images
@@ -22,7 +22,14 @@ from cannery.fetch.fetching import plan_downloads
 from cannery.image.content_key import bases_of
 from cannery.lock.lock_file import Lock, read_lock
 from cannery.matrix.project import Project
-from cannery.options import ARTIFACTS, REGISTRY_CA, SIMULATE, BuildOptions, TransferOptions
+from cannery.options import (
+    ARTIFACTS,
+    REGISTRY_CA,
+    SIMULATE,
+    BuildOptions,
+    PublishOptions,
+    TransferOptions,
+)
 from cannery.publish import cosign
 from cannery.registry.client import locate
 from cannery.verify.devices import device_kinds
@@ -33,8 +40,8 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class PushOptions(OptionSet):
-    """How images are pushed. ``signing_key`` is a file or a URI; empty for no signature."""
+class PushOptions(PublishOptions):
+    """How images are pushed, and where to."""
 
     simulate: bool = SIMULATE.field()
     allow: tuple[str, ...] = option(
@@ -45,13 +52,6 @@ class PushOptions(OptionSet):
     )
     release: bool = flag(
         "refuse images that are not from a clean commit, verified on an NPU, and signed"
-    )
-    signing_key: str = option(
-        "sign the images with this key of cosign",
-        default="",
-        flags=("--key",),
-        metavar="KEY",
-        default_text="CANNERY_SIGNING_KEY, else no signature",
     )
     compression: str = option(
         "the compression of layers; engines older than 23.0 need gzip",

@@ -46,7 +46,7 @@ def copy(names: Iterable[str], source: Path, root: Path) -> Checkout:
     for name in names:
         copy_tree(source / name, root / name)
     # So that no test asks a server beyond this machine.
-    (root / "cannery.toml").write_text('[sources]\norder = ["folder"]\n', encoding="utf-8")
+    (root / "cannery.toml").write_text('source = ["folder"]\n', encoding="utf-8")
     return Checkout(root=root)
 
 

@@ -104,13 +104,13 @@ def test_first_use_changes_one_line_of_the_matrix(desk: Desk) -> None:
 def test_cannery_toml_accepts_the_licence_and_names_servers(desk: Desk) -> None:
     desk.serve_release()
     own = desk.checkout.root / "cannery.toml"
-    own.write_text('[sources]\naccept-eula = "Example Ltd"\n', encoding="utf-8")
+    own.write_text('accept-eula = "Example Ltd"\n', encoding="utf-8")
     result = desk.run("fetch", "--cann", RELEASE)
     assert f"{NNAL}  not published  not published  first use" in result.err
     assert f"fetched {TOOLKIT}.run" in result.err
     with serving() as other:
         other.content["Ascend-cann-toolkit_8.0.T39_linux-aarch64.run"] = RUN
-        text = f'[sources]\nservers = ["{other.url}"]\n'
+        text = f'servers = ["{other.url}"]\n'
         own.write_text(text, encoding="utf-8")
         result = desk.run("fetch", "--cann", "8.0.T39", "--trust-first-use")
         assert result.code == 5
@@ -122,7 +122,7 @@ def test_a_failure_names_every_server_and_why(desk: Desk) -> None:
     desk.serve_release()
     desk.server.faults[f"{FOLDER}/{TOOLKIT}.zip"] = [Fault(kind="login page")]
     own = desk.checkout.root / "cannery.toml"
-    own.write_text(f'[sources]\nservers = ["{desk.server.url}/own"]\n', encoding="utf-8")
+    own.write_text(f'servers = ["{desk.server.url}/own"]\n', encoding="utf-8")
     words = ("--target", LISTED, "--accept-eula", "Example Ltd")
     result, url = desk.run("build", *words), desk.server.url
     assert result.code == 5, result.err
@@ -168,10 +168,10 @@ def test_wrong_use(words: tuple[str, ...], code: int, said: str, desk: Desk) -> 
 
 @pytest.mark.parametrize("words", [("fetch", "--all"), ("fetch", "--stored"), ("--all", "--plan")])
 def test_mistakes_in_cannery_toml(words: tuple[str, ...], desk: Desk) -> None:
-    text = '[sources]\nordr = ["download"]\n'
+    text = 'sourc = ["download"]\n'
     (desk.checkout.root / "cannery.toml").write_text(text, encoding="utf-8")
     result = desk.run(*words)
-    result.refused(3, "cannery.toml:2:1: unknown key 'ordr' in sources. Did you mean 'order'?")
+    result.refused(3, "cannery.toml:1:1: unknown key 'sourc'. Did you mean 'source'?")
 
 
 def test_an_unwritable_store_is_reported(desk: Desk) -> None:

@@ -41,8 +41,9 @@ def checkout(tmp_path: Path, main: Built, server: Files) -> Path:
         server.content[name] = (main.simulated.artifacts / name).read_bytes()
         files = with_sha256(files, name, digest(server.content[name]))
     Project(root=root).replace_named(files, before)
-    with (root / "cannery.toml").open("a", encoding="utf-8") as settings:
-        settings.write(f'[sources]\nservers = ["{server.url}"]\n')
+    own = root / "cannery.toml"
+    before = own.read_text(encoding="utf-8") if own.exists() else ""
+    own.write_text(f'servers = ["{server.url}"]\n{before}', encoding="utf-8")
     build_py(root, "render", "--target", main.target.id)
     return root
 

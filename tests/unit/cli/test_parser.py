@@ -88,7 +88,7 @@ def test_json_is_short_for_the_format_of_results(command: Command) -> None:
 
 def test_help_names_defaults_and_conditions(capsys: pytest.CaptureFixture[str]) -> None:
     said = text(capsys, "build", "--help")
-    assert "check N images at a time (default: 1)" in said
+    assert "check N images at a time (default: 1; setting: jobs)" in said
     assert "Huawei's packages (default: artifacts)" in said
     assert "(with --plan; default: text)" in said
     assert "(repeatable)" in said

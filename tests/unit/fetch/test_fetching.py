@@ -74,7 +74,7 @@ def desk(checkout: Checkout, tmp_path: Path) -> Iterator[Desk]:
     artifacts = tmp_path / "artifacts"
     artifacts.mkdir()
     with serving() as server:
-        text = f'[sources]\nservers = ["{server.url}"]\n'
+        text = f'servers = ["{server.url}"]\n'
         (checkout.project.root / "cannery.toml").write_text(text, encoding="utf-8")
         yield Desk(checkout, server, artifacts, tmp_path / "cache")
 

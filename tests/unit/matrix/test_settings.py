@@ -10,20 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cannery.common.bases import Address, CannSource
+from cannery.common.bases import Address
 from cannery.common.errors import CanneryError, MatrixError
 from cannery.matrix.settings import Settings, read_settings, with_settings
+from cannery.options import all_settings
 from tests.unit.matrices import DIGEST, edited, load
 
 WHOLE = """
-[sources]
-order = ["download", "folder"]
+source = ["download", "folder"]
 servers = [
     "https://files.example.com/ascend/",
-    {url = "http://10.0.0.1:8080", headers = {X-Token = "1"}},
+    {url = "http://10.0.0.1:8080", headers = {X-Token = "${FILES_TOKEN}"}},
 ]
 accept-eula = "Example Ltd"
 cache = "/data/cannery"
+artifacts = "cann"
+jobs = 4
 
 [images."8.0.T39"]
 910b = "registry.example.com/cann:8.0.T39"
@@ -41,47 +43,57 @@ def read(root: Path, text: str) -> Settings:
     return read_settings(root)
 
 
-def test_without_the_file_there_are_defaults(tmp_path: Path) -> None:
+def test_without_the_file_nothing_is_set(tmp_path: Path) -> None:
     assert read_settings(tmp_path) == Settings()
-    assert read(tmp_path, "") == Settings()
-    assert Settings().sources.order == (CannSource.FOLDER, CannSource.DOWNLOAD)
+    empty = read(tmp_path, "")
+    assert all(empty.value(key) is None for key in all_settings())
+    assert not (empty.servers or empty.images or empty.mirrors or empty.stand_ins)
 
 
-def test_every_key(tmp_path: Path) -> None:
+def test_every_kind_of_value(tmp_path: Path) -> None:
     (tmp_path / "make-base").touch()
     settings = read(tmp_path, WHOLE)
-    assert settings.sources.order == (CannSource.DOWNLOAD, CannSource.FOLDER)
-    assert settings.sources.servers == (
+    assert settings.value("source") == ("download", "folder")
+    assert settings.servers == (
         Address(url="https://files.example.com/ascend"),
-        Address(url="http://10.0.0.1:8080", headers=(("X-Token", "1"),)),
+        Address(url="http://10.0.0.1:8080", headers=(("X-Token", "${FILES_TOKEN}"),)),
     )
-    assert settings.sources.accept_eula == "Example Ltd"
-    assert settings.sources.cache == Path("/data/cannery")
+    assert settings.value("accept-eula") == "Example Ltd"
+    assert settings.value("cache") == Path("/data/cannery")
+    assert settings.value("artifacts") == tmp_path / "cann"
+    assert settings.value("jobs") == 4
+    assert settings.value("registry") is None
     assert settings.images == {"8.0.T39": {"910b": "registry.example.com/cann:8.0.T39"}}
     assert settings.mirrors == {"docker.io": ("mirror.example.com", "mirror.example.com:5000/hub")}
     assert settings.stand_ins == {"docker.io/library/debian": tmp_path / "make-base"}
 
 
+def test_a_value_has_its_line(tmp_path: Path) -> None:
+    settings = read(tmp_path, "# of this site\njobs = 2\n")
+    assert str(settings.place("jobs")) == "cannery.toml:2:1"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[source]", "cannery.toml:1:1: unknown key 'source'. Did you mean 'sources'?"),
-        ("[sources]\nordr = []", "unknown key 'ordr' in sources. Did you mean 'order'?"),
-        ('[sources]\norder = ["downlod"]', "there is no 'downlod'. Did you mean 'download'?"),
-        ("[sources]\norder = []", "sources.order: this is empty."),
-        ('[sources]\norder = ["image", "image"]', "'image' is there twice."),
-        ("[sources]\norder = [1]", "must be text, not a number."),
-        ('[sources]\norder = "download"', "sources.order: this must be a list."),
-        ("sources = 1", "cannery.toml:1:1: sources: this must be a mapping"),
-        ('[sources]\nservers = ["ftp://a"]', "sources.servers[0]: 'ftp://a' is not a web address."),
-        ("[sources]\nservers = [{urls = 1}]", "unknown key 'urls' in sources.servers[0]."),
+        ("registy = 1", "cannery.toml:1:1: unknown key 'registy'. Did you mean 'registry'?"),
+        ('source = ["downlod"]', "source[0]: there is no 'downlod'. Did you mean 'download'?"),
+        ("source = []", "source: this is empty."),
+        ('source = ["image", "image"]', "'image' is there twice."),
+        ("source = [1]", "source[0]: this must be text."),
+        ('source = "download"', "source: this must be a list."),
+        ('servers = ["ftp://a"]', "servers[0]: 'ftp://a' is not a web address."),
+        ("servers = [{urls = 1}]", "unknown key 'urls' in servers[0]."),
         (
-            '[sources]\nservers = [{url = "https://a.b", headers = {"a b" = "1"}}]',
-            "sources.servers[0].headers.a b: 'a b' is not a request header.",
+            'servers = [{url = "https://a.b", headers = {"a b" = "1"}}]',
+            "servers[0].headers.a b: 'a b' is not a request header.",
         ),
-        ('[sources]\naccept-eula = " "', "sources.accept-eula: this is empty."),
-        ('[sources]\naccept-eula = "a\\nb"', "sources.accept-eula: the value has line breaks"),
-        ('[sources]\ncann-ca = "x"', "sources.cann-ca: the vendor's signatures are no longer"),
+        ('accept-eula = " "', "accept-eula: this is empty."),
+        ('accept-eula = "a\\nb"', "accept-eula: invalid name"),
+        ('index-url = "pypi"', "index-url: invalid address of a package index."),
+        ("jobs = 0", "jobs: invalid number '0'. Use a number from 1 to 999."),
+        ('jobs = "4"', "jobs: this must be a number."),
+        ("jobs = true", "jobs: this must be a number."),
         (
             '[images."8.0"]\n910b = "cann"',
             "images.8.0.910b: 'cann' is not the reference of an image",
@@ -96,7 +108,12 @@ def test_every_key(tmp_path: Path) -> None:
             "'debian' is not a repository with its registry.",
         ),
         ('[stand-ins]\n"a.test/b:1" = "x"', "'a.test/b:1' is not a repository with its registry."),
-        ("[sources\n", "cannery.toml:1:9: the file is not TOML: "),
+        (
+            '[sources]\norder = ["folder"]\ncache = "x"',
+            "this table is gone. Write 'order' as 'source' and 'cache' as 'cache' at the head of",
+        ),
+        ("sources = 1", "sources: this table is gone."),
+        ("[servers\n", "cannery.toml:1:9: the file is not TOML: "),
         ("\n\na = ", "cannery.toml:3:5: the file is not TOML: "),
     ],
 )
@@ -104,6 +121,25 @@ def test_a_mistake_has_its_key_or_its_line(text: str, said: str, tmp_path: Path)
     with pytest.raises(MatrixError) as raised:
         read(tmp_path, text)
     assert said in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ('index-url = "https://me:hunter2@index.test/simple"', "variable CANNERY_INDEX_URL."),
+        ('cache-to = ["type=s3,secret_access_key=hunter2"]', "variable CANNERY_CACHE_TO."),
+        ('servers = ["https://me:hunter2@files.test"]', "Put it into ~/.netrc."),
+        (
+            'servers = [{url = "https://files.test", headers = {X-Token = "hunter2"}}]',
+            "write ${NAME} here.",
+        ),
+    ],
+)
+def test_a_secret_is_refused_and_not_shown(text: str, fix: str, tmp_path: Path) -> None:
+    with pytest.raises(MatrixError, match="a file is no place for one") as raised:
+        read(tmp_path, text)
+    assert fix in str(raised.value)
+    assert "hunter2" not in str(raised.value)
 
 
 @pytest.mark.parametrize("scheme", ["", "https://"])
@@ -127,9 +163,8 @@ def test_the_places_of_a_long_file_are_read_once(tmp_path: Path) -> None:
 def test_every_mistake_has_its_line(tmp_path: Path) -> None:
     text = """\
 # a comment
-[sources]
 servers = [
-    # with [sources] in it
+    # with [mirrors] in it
     "ftp://a",
 ]
   ordr = []
@@ -145,20 +180,20 @@ cann\"\"\"
     with pytest.raises(MatrixError) as raised:
         read(tmp_path, text)
     assert [str(each.where) for each in raised.value.problems] == [
-        f"cannery.toml:{place}" for place in ("3:1", "7:3", "8:1", "12:1", "15:1")
+        f"cannery.toml:{place}" for place in ("2:1", "6:3", "7:1", "11:1", "14:1")
     ]
 
 
 def test_a_table_among_several_has_its_own_line(tmp_path: Path) -> None:
-    good = '[[sources.servers]]\nurl = "https://a.example"\n'
+    good = '[[servers]]\nurl = "https://a.example"\n'
     with pytest.raises(MatrixError) as raised:
-        read(tmp_path, f"{good}\n{good}[[sources.servers]]\nurl = 1\n")
-    assert str(raised.value).startswith("cannery.toml:7:1: sources.servers[2].url: ")
+        read(tmp_path, f"{good}\n{good}[[servers]]\nurl = 1\n")
+    assert str(raised.value).startswith("cannery.toml:7:1: servers[2].url: ")
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(MatrixError) as raised:
-        read(tmp_path, '[sources]\norder = ["x"]\nservers = [1]\nmore = 1\n[other]\n')
+        read(tmp_path, 'source = ["x"]\nservers = [1]\nmore = 1\n[other]\n')
     assert len(raised.value.problems) == 4
 
 
