@@ -290,10 +290,16 @@ class TransferOptions(OptionSet):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishOptions(OptionSet):
-    """Where images are pushed, and who signs them: a file or a URI; empty for no signature."""
+class RegistryOptions(OptionSet):
+    """Where images are pushed."""
 
     registry: str = REGISTRY.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SigningOptions(OptionSet):
+    """Who signs images: ``signing_key`` is a file or a URI; empty for no signature."""
+
     signing_key: str = option(
         "sign the images with this key of cosign",
         default="",

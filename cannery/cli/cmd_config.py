@@ -86,8 +86,8 @@ def _origin(where: Span | str) -> dict[str, Any]:
 
 
 def _place(row: dict[str, Any]) -> str:
-    places = {"file": f"{row['file']}:{row['line']}", "variable": row["variable"]}
-    return places.get(row["from"], "default")
+    places: dict[str, str] = {"file": f"{row['file']}:{row['line']}", "variable": row["variable"]}
+    return places.get(str(row["from"]), "default")
 
 
 def _text(value: Any) -> str:

@@ -11,7 +11,7 @@ from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.references import parse_reference
 from cannery.matrix.project import Project
-from cannery.options import RequiredTargetOptions
+from cannery.options import RegistryOptions, RequiredTargetOptions
 from cannery.publish.policy import load
 from cannery.publish.push import Push
 from cannery.publish.push_checks import PushOptions
@@ -19,7 +19,7 @@ from cannery.registry.client import Repository
 
 
 @dataclass(frozen=True, kw_only=True)
-class PushCommandOptions(PushOptions, RequiredTargetOptions):
+class PushCommandOptions(PushOptions, RegistryOptions, RequiredTargetOptions):
     """Which images are pushed, how, and where to."""
 
 

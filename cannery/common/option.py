@@ -14,7 +14,6 @@ import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import KW_ONLY, MISSING, dataclass
-from functools import cache
 from types import NoneType, UnionType
 from typing import Any, ParamSpec, get_args, get_origin, get_type_hints
 
@@ -148,7 +147,6 @@ class Declared:
         return self.read(text)
 
 
-@cache
 def declared(options: type[OptionSet]) -> tuple[Declared, ...]:
     """Every option that the class ``options`` declares, in its order."""
     hints = get_type_hints(options)

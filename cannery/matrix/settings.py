@@ -23,7 +23,15 @@ from cannery.common.documents import MOST_BYTES
 from cannery.common.errors import MatrixError, Problem, did_you_mean, enumerated
 from cannery.common.files import read_text
 from cannery.common.model import CannRelease, Target, chip_hint
-from cannery.common.models import MistakesError, Model, Parsed, Unique, fitting, parse_toml_as
+from cannery.common.models import (
+    Mistake,
+    MistakesError,
+    Model,
+    Parsed,
+    Unique,
+    fitting,
+    parse_toml_as,
+)
 from cannery.common.option import Declared
 from cannery.common.references import (
     full_reference,
@@ -65,7 +73,7 @@ def _moved(table: Any) -> None:
 
 def _without_secrets(server: Address) -> Address:
     """``server``, of which no secret is in the file."""
-    mistakes = []
+    mistakes: list[Mistake] = []
     if without_login(server.url) != server.url:
         mistakes.append((("url",), "this has a login, and a file is no place for one.", _NETRC))
     for name, value in server.headers:

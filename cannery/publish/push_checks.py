@@ -27,7 +27,7 @@ from cannery.options import (
     REGISTRY_CA,
     SIMULATE,
     BuildOptions,
-    PublishOptions,
+    SigningOptions,
     TransferOptions,
 )
 from cannery.publish import cosign
@@ -40,8 +40,8 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class PushOptions(PublishOptions):
-    """How images are pushed, and where to."""
+class PushOptions(SigningOptions):
+    """How images are pushed."""
 
     simulate: bool = SIMULATE.field()
     allow: tuple[str, ...] = option(

@@ -42,8 +42,8 @@ def checkout(tmp_path: Path, main: Built, server: Files) -> Path:
         files = with_sha256(files, name, digest(server.content[name]))
     Project(root=root).replace_named(files, before)
     own = root / "cannery.toml"
-    before = own.read_text(encoding="utf-8") if own.exists() else ""
-    own.write_text(f'servers = ["{server.url}"]\n{before}', encoding="utf-8")
+    text = own.read_text(encoding="utf-8") if own.exists() else ""
+    own.write_text(f'servers = ["{server.url}"]\n{text}', encoding="utf-8")
     build_py(root, "render", "--target", main.target.id)
     return root
 

@@ -121,13 +121,10 @@ def test_no_login_of_an_address_is_shown_or_recorded(server: Files, tmp_path: Pa
 
 def test_the_folder_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
-    assert store_folder(None, None, {}) == Path("/home/me/.cache/cannery")
-    assert store_folder(None, None, {"XDG_CACHE_HOME": "/c"}) == Path("/c/cannery")
-    assert store_folder(None, None, {"XDG_CACHE_HOME": "c"}) == Path("/home/me/.cache/cannery")
-    toml = tmp_path / "toml"
-    assert store_folder(None, toml, {"XDG_CACHE_HOME": "/c"}) == toml
-    assert store_folder(None, toml, {"CANNERY_CACHE": "/env"}) == Path("/env")
-    assert store_folder(tmp_path, toml, {"CANNERY_CACHE": "/env"}) == tmp_path
+    assert store_folder(None, {}) == Path("/home/me/.cache/cannery")
+    assert store_folder(None, {"XDG_CACHE_HOME": "/c"}) == Path("/c/cannery")
+    assert store_folder(None, {"XDG_CACHE_HOME": "c"}) == Path("/home/me/.cache/cannery")
+    assert store_folder(tmp_path, {"XDG_CACHE_HOME": "/c"}) == tmp_path
 
 
 def _aged(root: Path, days: float) -> None:

@@ -31,6 +31,7 @@ TOUCHING = {
     "common.process",
     "common.progress",
     "common.http",
+    "common.tls",
     "fetch.fetcher",
     "fetch.fetching",
     "fetch.http",

@@ -16,7 +16,7 @@ from cannery.building.planning import Selection, make_plan, with_images
 from cannery.common.files import write_files
 from cannery.common.option import Shard
 from cannery.image.render import Renderer
-from cannery.matrix.settings import Settings, Sources, with_settings
+from cannery.matrix.settings import Settings, with_settings
 from cannery.options import BuildOptions
 from tests.unit.image.test_vendor_image import IMAGE
 from tests.unit.matrices import MATRIX, make_checkout
@@ -30,12 +30,6 @@ IMAGES = {chip: f"{IMAGE[:-1]}{number}" for number, chip in enumerate(CHIPS)}
 
 SETTINGS = st.builds(
     Settings,
-    sources=st.builds(
-        Sources,
-        order=st.lists(
-            st.sampled_from(["folder", "image", "download"]), min_size=1, max_size=3, unique=True
-        ),
-    ),
     images=st.sampled_from([{}, {"8.0.RC2": {"910b": IMAGE}}, {"8.0.RC2": dict(IMAGES)}]),
     mirrors=st.sampled_from([{}, {"docker.io": ("mirror.test",)}]),
 )
@@ -43,9 +37,13 @@ SETTINGS = st.builds(
 FILES_OF: tuple[list[str], ...] = ([], ["full-910b1"], TARGETS)
 """The targets whose vendor's files a machine may have."""
 
-Machine = tuple[Settings, int, bool]
-MACHINES = st.tuples(SETTINGS, st.integers(0, len(FILES_OF) - 1), st.booleans())
-"""The settings of a machine, its files, and whether it simulates."""
+ORDERS = st.lists(
+    st.sampled_from(["folder", "image", "download"]), min_size=1, max_size=3, unique=True
+)
+
+Machine = tuple[Settings, list[str], int, bool]
+MACHINES = st.tuples(SETTINGS, ORDERS, st.integers(0, len(FILES_OF) - 1), st.booleans())
+"""The settings of a machine, its order of sources, its files, and whether it simulates."""
 
 
 def many_targets() -> str:
@@ -86,7 +84,7 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Planned:
             (folder / file.name).write_text("#!/bin/sh\n", encoding="utf-8")
 
     def plan(machine: Machine, shard: Shard) -> Plan:
-        settings, number, simulate = machine
+        settings, order, number, simulate = machine
         matrix = with_settings(checkout.matrix, settings)
         selection = Selection(
             matrix=matrix,
@@ -94,7 +92,12 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Planned:
             named=frozenset(),
             shard=shard,
         )
-        options = BuildOptions(artifacts=project.root / f"files{number}", simulate=simulate)
+        options = BuildOptions(
+            artifacts=project.root / f"files{number}",
+            simulate=simulate,
+            sources=tuple(order),
+            from_settings=frozenset(["sources"]),
+        )
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(planning, "local_images", lambda _: {})
             return make_plan(project, with_images(selection, options, settings), options)
