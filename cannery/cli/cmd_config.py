@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cannery.cli.command import Command
-from cannery.cli.settings import find, unknown
+from cannery.cli.defaults import find, unknown
 from cannery.common.console import columns
 from cannery.common.errors import Span
 from cannery.common.option import Declared, OptionSet

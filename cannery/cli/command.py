@@ -58,7 +58,7 @@ class Command:
         # By name, because help is not to wait for what this imports.
         project = import_module("cannery.matrix.project").Project(root=root)
         console.timed(not self.quick)
-        for problem in import_module("cannery.cli.settings").unknown():
+        for problem in import_module("cannery.cli.defaults").unknown():
             console.say(str(problem), "warning")
         return self.carry_out(read(self.options, given, root), project) or 0
 
@@ -80,7 +80,7 @@ def read(
     found: Mapping[str, Any] = {}
     if open_settings:
         # By name, because help is not to wait for what this imports.
-        found = import_module("cannery.cli.settings").find(open_settings, root, environ)
+        found = import_module("cannery.cli.defaults").find(open_settings, root, environ)
     values: dict[str, Any] = {}
     from_settings: set[str] = set()
     for field in fields:

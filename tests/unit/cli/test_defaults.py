@@ -14,7 +14,7 @@ from cannery.cli.cmd_build import BuildCommandOptions
 from cannery.cli.cmd_push import PushCommandOptions
 from cannery.cli.command import read
 from cannery.cli.commands import SUMMARIES, load
-from cannery.cli.settings import OTHERS, find, unknown
+from cannery.cli.defaults import OTHERS, find, unknown
 from cannery.common.errors import MatrixError, UsageError
 from cannery.common.option import OptionSet, number, option
 from cannery.matrix import settings as matrix_settings
