@@ -24,7 +24,8 @@ class ExplainOptions(TargetOptions):
 
 COMMAND = Command(
     description="For each component of a target, shows the row of compat.yaml that allows it, with "
-    "its source and date. Where sources disagree, shows both sides.",
+    "its source and date. Where sources disagree, shows both sides. Names the definitions of "
+    "matrix.yaml that replace or extend one that comes with the program.",
     reads="matrix.yaml and compat.yaml",
     writes="nothing",
     example="explain py39-torch231-cann8t39",
@@ -37,7 +38,12 @@ def run(options: ExplainOptions, project: Project) -> None:
     """Print every finding on the named targets, with the rows for it and those against it."""
 
     def text(targets: Judged) -> str:
-        width = console.reading_width()
-        return "\n\n".join(explanation(*each, width, verbose=options.verbose) for each in targets)
+        width, matrix = console.reading_width(), project.matrix()
+        texts = []
+        for target, findings in targets:
+            changes = console.fold([f"  {text}" for text in matrix.changes_for(target)], width)
+            shown = explanation(target, findings, width, verbose=options.verbose)
+            texts.append("\n".join([shown, *changes]))
+        return "\n\n".join(texts)
 
     show(lambda: judged(options, project), text, as_json=options.format == "json")

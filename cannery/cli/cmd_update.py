@@ -100,7 +100,7 @@ def run(options: UpdateOptions, project: Project) -> None:
     matrix, compat = project.matrix(), project.compat()
     chosen = [target.id for target in selected(options, project)]
     text = read_text(project.matrix_file)
-    uses = find_uses(text, matrix, KEYS)
+    uses = find_uses(text, matrix, KEYS, project.catalogue)
     news = compare(uses, chosen, compat, ask(questions(uses, chosen, compat), source))
     for change, group in groupby(news, key=lambda notice: notice.change):
         lines = []

@@ -35,7 +35,9 @@ def schema_files(root: Path) -> dict[Path, str]:
     matrix = json_schema(MatrixShape)
     _describe(matrix, read_text(root / "docs" / "matrix.md"))
     _complete_families(matrix)
-    schemas = {"matrix": matrix, "data": _data(matrix)}
+    data = _data(matrix)
+    _let_definitions_change(matrix)
+    schemas = {"matrix": matrix, "data": data}
     schemas |= {name: json_schema(model) for name, model in MODELS.items()}
     return {
         root / "schemas" / f"{name}.schema.json": json.dumps(schema, indent=2) + "\n"
@@ -78,17 +80,41 @@ def _complete_families(matrix: Schema) -> None:
         "additionalProperties": False,
     }
     family = definitions["Family"]["properties"]
-    family["common"] = part
+    matrix["properties"]["common"] = family["common"] = part
+    [of_target] = matrix["properties"]["targets"]["patternProperties"]
+    named = {"from": {"type": "string"}, **definitions["part"]["properties"]}
+    alone = {
+        "type": "object",
+        "properties": named,
+        "additionalProperties": False,
+        "if": {"not": {"required": ["from"]}},
+        "then": {"dependencies": definitions["TargetShape"]["dependencies"]},
+    }
+    matrix["properties"]["targets"]["patternProperties"] = {of_target: alone}
     [axis] = family["axes"]["patternProperties"].values()
     for mapping in (family["overrides"], axis):
         mapping.pop("patternProperties", None)
         mapping["additionalProperties"] = part
 
 
+def _let_definitions_change(matrix: Schema) -> None:
+    """Let each definition say that it replaces or extends one of cannery/data."""
+    for key in (key for names in DATA.values() for key in names):
+        mapping = matrix["properties"][key]
+        for pattern, value in mapping.get("patternProperties", {}).items():
+            change = _one_of({"replace": value, "extend": {"type": ["object", "array"]}})
+            allowed = {pattern: {"anyOf": [value, change]}}
+            matrix["properties"][key] = {**mapping, "patternProperties": allowed}
+
+
 def _merge(value: Schema) -> Schema:
+    return _one_of(dict.fromkeys(MERGES, value))
+
+
+def _one_of(properties: Schema) -> Schema:
     return {
         "type": "object",
-        "properties": dict.fromkeys(MERGES, value),
+        "properties": properties,
         "additionalProperties": False,
         "minProperties": 1,
         "maxProperties": 1,

@@ -184,6 +184,12 @@ class Target:
     triton_ascend_wheel: VendorWheel | None = None
     application: Application | None = None
     requirements: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    """Packages of the operating system, besides those that its components need."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that the image sets, besides those of its components."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels besides those of all images."""
     leave_out: tuple[str, ...] = ()
     """Patterns of paths that its layers go without; ``*`` matches a '/' too."""
     vendor_image: str = ""

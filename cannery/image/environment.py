@@ -203,6 +203,7 @@ def environment_of(target: Target) -> Environment:
             **cann,
             **CONSTRAINT_VARIABLES,
             **{name: value.strip('"') for name, value in application.items()},
+            **target.environment,
         },
     )
 

@@ -48,6 +48,9 @@ SYSTEM = "os"
 EVERY_LAYER = "build_base"
 """The component of every layer: the base image of the ``build`` stage."""
 
+_PACKAGES = "packages"
+"""The component of the packages of the operating system that a target itself asks for."""
+
 _ALIASES = {"cann": ("toolkit", "kernels", "nnal")}
 """A name for several components that always change together."""
 
@@ -358,6 +361,8 @@ class _Layers:
         packages_of: dict[str, tuple[str, ...]] = {HCCL_TEST: (MPI,)} if target.hccl_test else {}
         if application and application.packages:
             packages_of[application.component] = application.packages
+        if target.packages:
+            packages_of[_PACKAGES] = target.packages
         if not packages_of:
             return []
         packages = target.base.distribution.packages_for(*sum(packages_of.values(), ()))
@@ -410,8 +415,9 @@ def _wheel_components(component: str, *, plugin: bool) -> list[str]:
 
 
 def _components_of(target: Target) -> set[str]:
-    requirements = [] if target.application else ["requirements"]
-    return {*target.components, "pip", "py-spy", *(requirements if target.requirements else [])}
+    requirements = ["requirements"] if target.requirements and not target.application else []
+    requirements += [_PACKAGES] if target.packages else []
+    return {*target.components, "pip", "py-spy", *requirements}
 
 
 def components_named(name: str, targets: Sequence[Target]) -> frozenset[str]:

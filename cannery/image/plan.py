@@ -191,7 +191,7 @@ def _labels(target: Target, lock: Lock) -> dict[str, str]:
     if target.cann.interim:
         labels[f"{NAMESPACE}.cann-edition"] = "interim"
         labels[f"{NAMESPACE}.cann-nearest-public"] = target.cann.nearest_public
-    return labels
+    return labels | dict(target.labels)
 
 
 def _pins(requirements: Requirements, installed: Mapping[str, str]) -> list[Pin]:

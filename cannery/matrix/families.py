@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expands families: targets that differ along a few axes and are written once.
+"""Puts targets together from the parts in which they are written.
 
 A family has ``axes``, each with named values; every combination of values is a target, less those
 in ``exclude``, and more those in ``include``. The names of the values, filled into ``id``, name the
-target. What a target has is put together from ``common``, its axis values and its ``overrides``, in
-this order. The same key from two of them is an error, unless the later one says what is meant:
-``{replace: ...}``, or for lists ``{append: [...]}`` and ``{prepend: [...]}``.
+target. What a target has is put together from ``common`` of the file, ``common`` of its family, its
+axis values and its ``overrides``, in this order; or from another target, which it names with
+``from``, and its own keys. The same key from two of them is an error, unless the later one says
+what is meant: ``{replace: ...}``, or for lists ``{append: [...]}`` and ``{prepend: [...]}``.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from __future__ import annotations
 import itertools
 import math
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Self, TypeVar
 
 import yaml
@@ -32,6 +34,11 @@ MERGES = ("replace", "append", "prepend")
 _Mistake = tuple[tuple[Key, ...], str, str]
 _Declared = tuple[str, Any, tuple[yaml.Mark, yaml.Mark]]
 """Id, mapping and marks of a target."""
+_Parts = list[tuple[Map, str]]
+"""Parts of targets, each with the thing that it is part of."""
+
+_FROM = "from"
+"""The key with the target from which another one has its keys."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -103,7 +110,11 @@ class Family(Model):
         return [*{tuple(each.values()): each for each in (*kept, *added)}.values()]
 
 
-def expand(top: Map, problems: list[Problem]) -> list[str]:
+Catalogue = Callable[[], Mapping[str, Map]]
+"""Returns further targets that one can name with ``from``."""
+
+
+def expand(top: Map, catalogue: Catalogue, problems: list[Problem]) -> list[str]:
     """Put the targets of the families of ``top`` before its other ones; mistakes become problems.
 
     A family that is no Family is left out.
@@ -115,36 +126,98 @@ def expand(top: Map, problems: list[Problem]) -> list[str]:
         MatrixError: there are too many targets.
     """
     families, others = top.get("families"), top.get("targets", Map(top.mark))
+    common = [(part, "common")] if isinstance(part := top.get("common"), Map) else []
     declared: list[_Declared] = []
     unused: list[str] = []
     for name, data in families.items() if isinstance(families, Map) else ():
         with suppress(ValidationError):
-            family = Family.model_validate(data)
-            unused += _expand(name, family, data, declared, problems)
+            unused += _expand(name, data, common, declared, problems)
     if not isinstance(others, Map):
         return unused
     declared += ((name, value, others.marks[name]) for name, value in others.items())
-    targets = Map(others.mark)
+    written = Map(others.mark)
     if len(declared) > MAX_TARGETS:
         what = f"there are {len(declared):,} targets, and a file may have {MAX_TARGETS:,}."
         fix = "Divide the file or remove targets."
         raise MatrixError([*problems, Problem(what=what, fix=fix, where=others.place())])
     for name, value, marks in declared:
-        if name in targets:
-            what = f"target {name!r} is declared already, in line {targets.place(name).line}."
+        if name in written:
+            what = f"target {name!r} is declared already, in line {written.place(name).line}."
             where = Map(marks[1]).place()
             problems.append(Problem(what=what, fix="Rename one of them.", where=where))
         else:
-            targets.put(name, value, marks)
-    if "families" in top:
+            written.put(name, value, marks)
+    targets = Map(others.mark)
+    combined = _Combined(written, others.keys(), common, catalogue, problems)
+    for name, value in written.items():
+        merged = combined.target(name) if name in others and isinstance(value, Map) else value
+        if merged is not None:
+            targets.put(name, merged, written.marks[name])
+    if declared or "families" in top:
         top.put("targets", targets, (others.mark, others.mark))
     return unused
 
 
+@dataclass
+class _Combined:
+    """The targets that are ``written`` alone, with all that they have from elsewhere."""
+
+    written: Map
+    alone: Collection[str]
+    common: _Parts
+    catalogue: Catalogue
+    problems: list[Problem]
+    done: dict[str, Map | None] = field(default_factory=dict)
+
+    def target(self, name: str, users: tuple[str, ...] = ()) -> Map | None:
+        """All keys of the target ``name``; None if it is from one that there is not."""
+        if name not in self.done:
+            self.done[name] = self._target(name, self.written[name], (*users, name))
+        return self.done[name]
+
+    def _target(self, name: str, local: Any, users: tuple[str, ...]) -> Map | None:
+        if name not in self.alone or not isinstance(local, Map):
+            return local if isinstance(local, Map) else None
+        rest = [(_without(local, _FROM), f"target {name}")]
+        if (source := local.get(_FROM)) is None:
+            return _merged([*self.common, *rest], local.mark, self.problems)
+        if source in users:
+            what = f"{name} is from {source}, and {source} is from it."
+            self._wrong(local, what, "Write the keys of one of them.")
+            return None
+        if source in self.written:
+            inherited = self.target(source, users)
+        elif inherited := self.catalogue().get(source):
+            rest = [*self.common, *rest]
+        else:
+            hint = did_you_mean(str(source), [*self.written, *self.catalogue()])
+            self._wrong(local, f"there is no target {source!r}.", hint)
+            return None
+        # A summary says what the other target has.
+        parts = [(_without(inherited, "summary"), f"target {source}")] if inherited else []
+        return _merged([*parts, *rest], local.mark, self.problems) if parts else None
+
+    def _wrong(self, local: Map, what: str, fix: str) -> None:
+        self.problems.append(Problem(what=what, fix=fix, where=local.place(_FROM)))
+
+
+def _without(part: Map, left_out: str) -> Map:
+    kept = Map(part.mark)
+    for key, value in part.items():
+        if key != left_out:
+            kept.put(key, value, part.marks[key])
+    return kept
+
+
 def _expand(
-    name: str, family: Family, data: Map, declared: list[_Declared], problems: list[Problem]
+    name: str,
+    data: Map,
+    common: _Parts,
+    declared: list[_Declared],
+    problems: list[Problem],
 ) -> Iterable[str]:
-    """Add the targets of ``family``, which was read from ``data``, to ``declared``."""
+    """Add the targets of the family ``data`` to ``declared``."""
+    family = Family.model_validate(data)
 
     def wrong(what: str, fix: str, *path: Key) -> None:
         problems.append(Problem(what=what, fix=fix, where=data.place(*path)))
@@ -162,7 +235,7 @@ def _expand(
         target = "".join(
             text + ("" if axis is None else combination[axis]) for text, axis, *_ in fields
         )
-        parts = [(family.common, f"common of {name}")] if family.common else []
+        parts = [*common, *([(family.common, f"common of {name}")] if family.common else [])]
         for axis, each in combination.items():
             parts.append((family.axes[axis][each], f"{axis} {each}"))
             unused.pop(f"{name}.{axis}.{each}", None)
@@ -180,7 +253,7 @@ def _expand(
     return unused
 
 
-def _merged(parts: Iterable[tuple[Map, str]], mark: yaml.Mark, problems: list[Problem]) -> Map:
+def _merged(parts: _Parts, mark: yaml.Mark, problems: list[Problem]) -> Map:
     """The mapping of a target, from all that it has, each with whose it is."""
     merged, owners = Map(mark), dict[str, str]()
     for part, owner in parts:

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from cannery.common.documents import Map, load_yaml, read_text
+from cannery.common.documents import Items, Map, load_yaml, read_text
 from cannery.common.errors import FileError, Problem, did_you_mean
+from cannery.matrix.families import expand
 
 MATRIX = "matrix.yaml"
 FACTS = "cannery/data/compat.yaml"
@@ -33,8 +36,14 @@ DATA: Mapping[str, tuple[str, ...]] = {
 }
 """The files that say what targets can have, below the folder of MATRIX, and the keys of each."""
 
+CATALOGUE = "cannery/data/targets.yaml"
+"""The matrix.yaml with the targets that come with the program."""
+
 Data = Mapping[str, str]
-"""The texts of such files, and of FACTS, by name."""
+"""The texts of such files, of CATALOGUE and of FACTS, by name."""
+
+CHANGES = ("replace", "extend")
+"""How a definition can say that it means the one of the same name in a file of DATA."""
 
 
 def is_source(path: str) -> bool:
@@ -43,22 +52,35 @@ def is_source(path: str) -> bool:
 
 
 def read_data(root: Path) -> dict[str, str]:
-    """The files of DATA that are below ``root``.
+    """The files of DATA that are below ``root``, and CATALOGUE.
 
     Raises:
         FileError: one cannot be read.
         MatrixError: one is not UTF-8 text.
     """
-    return {name: read_text(root / name, name) for name in DATA if os.path.lexists(root / name)}
+    names = (*DATA, CATALOGUE)
+    return {name: read_text(root / name, name) for name in names if os.path.lexists(root / name)}
 
 
-def load_with_data(text: str, name: str, data: Data, problems: list[Problem]) -> Map:
-    """The matrix.yaml ``text`` with the definitions of ``data``; one of its own wins.
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """A matrix.yaml with the definitions of the files of DATA.
+
+    ``changed`` says which of these it replaces or extends, by key and name, with both places.
+    """
+
+    top: Map
+    changed: Mapping[tuple[str, str], str]
+
+
+def load_with_data(text: str, name: str, data: Data, problems: list[Problem]) -> Sources:
+    """The matrix.yaml ``text`` with the definitions of ``data``.
 
     Raises:
         MatrixError: a file is not YAML, or no mapping.
     """
     top = load_yaml(text, name, problems)
+    changed: dict[tuple[str, str], str] = {}
     for path, keys in DATA.items():
         if path not in data:
             continue
@@ -71,13 +93,72 @@ def load_with_data(text: str, name: str, data: Data, problems: list[Problem]) ->
             elif key not in top:
                 top.put(key, value, marks)
             elif isinstance(value, Map) and isinstance(local := top[key], Map):
-                both = Map(local.mark)
-                for names in (value, local):
-                    for each in names:
-                        if names is local or each not in local:
-                            both.put(each, names[each], names.marks[each])
+                both = _with_local(key, value, local, changed, problems)
                 top.put(key, both, top.marks[key])
-    return top
+    return Sources(top=top, changed=changed)
+
+
+def _with_local(
+    key: str,
+    ours: Map,
+    local: Map,
+    changed: dict[tuple[str, str], str],
+    problems: list[Problem],
+) -> Map:
+    """The definitions ``ours`` and ``local`` of ``key``."""
+    both = Map(local.mark)
+    for name in (*(name for name in ours if name not in local), *local):
+        value, marks = (local[name], local.marks[name]) if name in local else (None, None)
+        if value is None or marks is None:
+            both.put(name, ours[name], ours.marks[name])
+            continue
+        how, new = next(iter(value.items())) if _is_change(value) else ("", value)
+        place, there = local.place_of_key(name), ours.place_of_key(name) if name in ours else None
+        if how and there is None:
+            what, hint = f"{key} has no {name!r} to {how}.", did_you_mean(name, ours)
+            problems.append(Problem(what=what, fix=hint, where=place))
+        elif there and not how:
+            what = f"{name!r} hides the one of {there}."
+            fix = "Write {replace: ...} around it to take it instead, {extend: ...} to add to it, "
+            problems.append(Problem(what=what, fix=f"{fix}or another name.", where=place))
+        if there:
+            verb = "extends" if how == "extend" else "replaces"
+            changed[key, name] = f"{key}.{name} of {place} {verb} that of {there}"
+        both.put(name, _extended(ours[name], new) if there and how == "extend" else new, marks)
+    return both
+
+
+def _is_change(value: Any) -> bool:
+    return isinstance(value, Map) and len(value) == 1 and {*value} <= {*CHANGES}
+
+
+def _extended(old: Any, new: Any) -> Any:
+    """``old`` with what ``new`` has: keys of mappings, items of lists; else ``new``."""
+    if isinstance(old, Map) and isinstance(new, Map):
+        both = Map(new.mark)
+        for part in (old, new):
+            for key, value in part.items():
+                both.put(
+                    key, _extended(both[key], value) if key in both else value, part.marks[key]
+                )
+        return both
+    if isinstance(old, Items) and isinstance(new, Items):
+        items = Items(new.mark)
+        items += [*old, *new]
+        items.marks = [*old.marks, *new.marks]
+        return items
+    return new
+
+
+def catalogue(data: Data) -> Mapping[str, Map]:
+    """The targets that come with the program, all of their keys, by their ids."""
+    if CATALOGUE not in data:
+        return {}
+    top = load_yaml(data[CATALOGUE], CATALOGUE, [])
+    expand(top, dict, [])
+    targets = top["targets"]
+    assert isinstance(targets, Map), "tests read it"
+    return targets
 
 
 def read_facts(matrix: Path) -> str:

@@ -16,7 +16,7 @@ from pydantic import AfterValidator
 
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import Problem, UsageError, closest, did_you_mean, some_of
-from cannery.common.model import CannRelease, Target
+from cannery.common.model import TRITON_ASCEND, CannRelease, Target
 from cannery.compat import Finding
 
 
@@ -26,13 +26,38 @@ class Matrix:
 
     ``unused`` are the definitions that no target uses, each as in "pythons: cpython-3.9.2".
     ``findings`` has what compat.yaml says of each target, by its id; it is empty for a matrix that
-    was read without it.
+    was read without it. ``changed`` are the definitions of cannery/data that this matrix.yaml
+    replaces or extends: key and name to a sentence with both places.
     """
 
     targets: Mapping[str, Target]
     cann: Mapping[str, CannRelease] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
+    changed: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def changes_for(self, target: Target) -> list[str]:
+        """Those of ``changed`` on which ``target`` rests, in the order of the file."""
+        releases = {target.cann.version, target.kernels.version, target.nnal.version}
+        application, index = target.application, target.torch_index
+        names: dict[str, Collection[str]] = {
+            "bases": {target.base.name, target.build_base.name},
+            "pythons": {target.python.name},
+            "cann": releases,
+            "applications": {application.name} if application else (),
+            "torch_indexes": {index.name} if index else (),
+            "torch_wheels": {target.torch},
+            "torch_npu_wheels": {target.torch_npu},
+            "apex": {target.apex.version} if target.apex else (),
+            "deepspeed_wheels": {target.deepspeed},
+            "deepspeed_plugins": {target.deepspeed},
+            "triton_ascend_wheels": {target.extras.get(TRITON_ASCEND, "")},
+            "recommended": (),
+        }
+        # Those of other keys act on all targets.
+        return [
+            text for (key, name), text in self.changed.items() if name in names.get(key, {name})
+        ]
 
 
 _SHOWN = 20

@@ -10,10 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from cannery.common import documents
+from cannery.common.documents import Map
 from cannery.common.files import exclusive, read_text, write_files
 from cannery.common.model import Target
 from cannery.compat import Compat, parse_compat
-from cannery.matrix.files import FACTS, MATRIX, Data, read_data, read_facts
+from cannery.matrix.files import FACTS, MATRIX, Data, catalogue, read_data, read_facts
 from cannery.matrix.matrix import Matrix, select_targets
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.settings import Settings, read_settings, with_settings
@@ -139,6 +140,10 @@ class Project:
         """
         data = {**read_data(self.root), FACTS: read_facts(self.matrix_file)}
         return {MATRIX: read_text(self.matrix_file), **data}
+
+    def catalogue(self) -> Mapping[str, Map]:
+        """The targets that come with the program, which others can name with ``from``."""
+        return catalogue(read_data(self.root))
 
     def settings(self) -> Settings:
         """Read cannery.toml; see ``read_settings`` for what it raises."""

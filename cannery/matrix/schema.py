@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -45,11 +46,19 @@ from cannery.common.models import (
 from cannery.compat import Compat, Finding, Refusal, cxx_abi, judge, parse_compat, refusals_of
 from cannery.compat.files import file_name, has_chip, has_nnal
 from cannery.compat.nearest import pinned_beside
-from cannery.matrix.definitions import Definitions
-from cannery.matrix.distributions import entry_elsewhere
-from cannery.matrix.families import Family, expand
+from cannery.matrix.definitions import Definitions, Environment
+from cannery.matrix.distributions import PackageName, entry_elsewhere
+from cannery.matrix.families import Family, Part, expand
 from cannery.matrix.file_definitions import Requirements, named
-from cannery.matrix.files import FACTS, MATRIX, Data, load_with_data, read_data, read_facts
+from cannery.matrix.files import (
+    FACTS,
+    MATRIX,
+    Data,
+    catalogue,
+    load_with_data,
+    read_data,
+    read_facts,
+)
 from cannery.matrix.matrix import Condition, Matrix, recommended_first
 
 _NAMED = 3
@@ -60,6 +69,12 @@ _SIMULATED = "-sim"
 
 _LONGEST = 128 - len(_SIMULATED)
 """A tag has at most 128 characters (OCI distribution specification 1.1)."""
+
+_OF_THE_IMAGE = re.compile(
+    r"PATH|LD_LIBRARY_PATH|PYTHONPATH|CMAKE_PREFIX_PATH|TOOLCHAIN_HOME|ASDOPS_HOME_PATH|(ASCEND|ATB|CANNERY)_\w+"
+    r"|(PIP|UV)_\w*CONSTRAINT\w*"
+)
+"""Variables on which CANN or the guard of torch rests."""
 
 _ONE_CHIP = (
     "The operator packages of several chips cannot share one installation path "
@@ -85,11 +100,26 @@ def _one_chip(value: Any) -> Any:
     return value
 
 
+def _additional(environment: dict[str, str]) -> dict[str, str]:
+    for name in environment:
+        if _OF_THE_IMAGE.fullmatch(name):
+            raise ValueError(f"{name} is set by the image itself. Leave it out.")
+    return environment
+
+
 _Text = Annotated[
     str, matching(r'[^"\\$\n\r]*', "it must not have quotes, backslashes, '$' or line breaks.")
 ]
 """What goes into a comment and a label of the Dockerfile."""
 
+_Label = Annotated[
+    str,
+    matching(
+        r"(?!io\.cannery\.)[a-z0-9]+([._-][a-z0-9]+)*",
+        "{text!r} is not the name of a label. Write it as in com.example.team; those that begin "
+        "with io.cannery are the program's.",
+    ),
+]
 _Ascii = Annotated[
     str, matching(r"[\x00-\x7f]*", "{text!r} is not a version. Write it in digits of ASCII.")
 ]
@@ -143,6 +173,9 @@ class TargetShape(Model):
     hccl_test: StrictBool = False
     application: Annotated[str, named("applications", "application")] = ""
     requirements: Requirements = ()
+    packages: Unique[PackageName] = ()
+    environment: Annotated[Environment, AfterValidator(_additional)] = Field(default={})
+    labels: dict[_Label, _Text] = Field(default={})
     keep: Unique[Annotated[str, named("leave_out", "part to leave out")]] = ()
 
     @model_validator(mode="after")
@@ -165,6 +198,7 @@ class MatrixShape(Definitions):
     model_config = ConfigDict(json_schema_extra=_targets_or_families)
     schema_: Annotated[str, SchemaVersion(2)] = Field(alias="schema")
     build_base: Annotated[str, named("bases", "base")]
+    common: Part = None
     families: dict[str, Family] = Field(default={})
     targets: dict[Annotated[str, AfterValidator(_id)], TargetShape]
     recommended: dict[str, Unique[Condition]] = Field(default={})
@@ -200,8 +234,10 @@ def parse_matrix(
     """
     data, problems = data or {}, list[Problem]()
     facts = compat or (parse_compat(data[FACTS], FACTS) if FACTS in data else None)
-    top = load_with_data(text, name, data, problems)
-    unused = [f"families: {value}" for value in expand(top, problems)]
+    sources = load_with_data(text, name, data, problems)
+    top = sources.top
+    every = partial(catalogue, data)
+    unused = [f"families: {value}" for value in expand(top, every, problems)]
     shape = validate(MatrixShape, top, top, problems)
     targets, findings = dict[str, Target](), dict[str, list[Finding]]()
     for key, each in shape.targets.items():
@@ -228,6 +264,7 @@ def parse_matrix(
         cann=shape.cann,
         unused=tuple(unused),
         findings=findings,
+        changed=sources.changed,
     )
 
 
@@ -257,11 +294,13 @@ class _Reading:
             what = f"{python.name} comes with base {python.base}, not {base.name}."
             self.wrong(what, definitions.pythons_for(base, python), "python")
         application = definitions.applications.get(shape.application)
-        for package in application.packages if application else ():
+        asked = [
+            (each, "the application") for each in (application.packages if application else ())
+        ]
+        asked += [(each, "it") for each in shape.packages]
+        for package, who in asked:
             if entry := entry_elsewhere(package, base, definitions.bases.values()):
-                what = (
-                    f"the application asks for {package!r}, which base {base.name} does not have."
-                )
+                what = f"{who} asks for {package!r}, which base {base.name} does not have."
                 names = ", ".join(base.distribution.packages[entry])
                 self.wrong(what, f"Write {entry} in its packages, which is {names} there.", "base")
         extras = self.extras()
@@ -292,6 +331,9 @@ class _Reading:
             triton_ascend_wheel=definitions.triton_ascend_wheels.get(extras.get(TRITON_ASCEND, "")),
             application=application,
             requirements=(*(application.requirements if application else ()), *shape.requirements),
+            packages=shape.packages,
+            environment=shape.environment,
+            labels=shape.labels,
             leave_out=tuple(
                 path
                 for part, paths in definitions.leave_out.items()

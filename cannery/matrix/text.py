@@ -16,7 +16,7 @@ import yaml
 from cannery.common.documents import load_yaml
 from cannery.common.errors import MatrixError, Problem, Span
 from cannery.common.model import Target
-from cannery.matrix.families import expand
+from cannery.matrix.families import Catalogue, expand
 from cannery.matrix.files import DATA, FACTS, MATRIX, Data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.schema import parse_files
@@ -241,15 +241,22 @@ class VersionChange:
     version: str
 
 
-def find_uses(text: str, matrix: Matrix, keys: Sequence[str]) -> list[Use]:
-    """Every place with a version of one of ``keys`` in ``text``, which ``matrix`` was read from."""
+def find_uses(
+    text: str, matrix: Matrix, keys: Sequence[str], targets: Catalogue = dict
+) -> list[Use]:
+    """Every place with a version of one of ``keys`` in ``text``, which ``matrix`` was read from.
+
+    ``targets`` returns those that come with the program.
+    """
     top = load_yaml(text, MATRIX, [])
-    expand(top, [])
+    expand(top, targets, [])
     users: dict[tuple[str, str, Span], list[Target]] = {}
     for name, target in top["targets"].items():
         for key in keys:
             if key in target and name in matrix.targets:
                 place = (key, target[key], target.place(key))
+                if place[-1].file != MATRIX:
+                    continue
                 users.setdefault(place, []).append(matrix.targets[name])
     return [
         Use(key=key, version=version, where=where, targets=tuple(targets))
