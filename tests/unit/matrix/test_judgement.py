@@ -10,7 +10,7 @@ import pytest
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_files
 from tests.unit.families import FAMILY
-from tests.unit.matrices import MATRIX, edited, place, refused
+from tests.unit.matrices import MATRIX, edited, load, place, refused
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -131,3 +131,8 @@ def test_ops_may_be_of_another_release_than_the_toolkit() -> None:
     assert target.components["toolkit"] == "9.0.0"
     assert target.components["kernels"] == "9.1.0 (910b)"
     assert target.artifacts["kernels"].name == "Ascend-cann-910b-ops_9.1.0_linux-aarch64.run"
+
+
+def test_a_base_may_be_an_image_of_one_s_own(tmp_path: Path) -> None:
+    text = edited("image: debian:11@", "image: registry.example/base/company-python:2026.11@")
+    assert load(tmp_path, text).targets["full"].base.image.startswith("registry.example/base/")

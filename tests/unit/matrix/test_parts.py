@@ -73,10 +73,10 @@ def test_a_key_of_both_needs_to_say_how(folder: Path) -> None:
 def test_a_target_from_none_is_an_error_with_the_nearest(folder: Path) -> None:
     text = mine("{from: their}\n  second: {from: mine}\n  third: {from: fourth}\n")
     text += "  fourth: {from: third}\n"
+    loop = "fourth is from third, and third is from it. Write the keys of one of them."
     assert refused(folder, text) == [
         f"{place(text, 'their}')}there is no target 'their'. Did you mean 'theirs'?",
-        f"{place(text, 'third}')}fourth is from third, and third is from it. Write the keys of one "
-        + "of them.",
+        f"{place(text, 'third}')}{loop}",
     ]
 
 
