@@ -60,8 +60,10 @@ def read(project: Project, definitions: Definitions | None = None) -> Meaning:
 
 def _definitions(path: Path) -> Definitions:
     """What the matrix.yaml ``path`` and the files of data, which have loaded, define."""
-    top = load_with_data(path.read_text(encoding="utf-8"), path.name, read_data(path.parent), [])
-    expand(top, [])
+    top = load_with_data(
+        path.read_text(encoding="utf-8"), path.name, read_data(path.parent), []
+    ).top
+    expand(top, dict, [])
     return validate(MatrixShape, top, top)
 
 
