@@ -9,8 +9,10 @@ import select
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from cannery.cli import results
 from cannery.cli.parser import DEFAULT, parse
 from cannery.common.errors import INTERRUPTED, CanneryError, EngineError, FileError
 from cannery.common.outside import printable
@@ -30,23 +32,25 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
     sys.unraisablehook = _unraisable
     if sys.stderr is None:
         sys.stderr = io.TextIOWrapper(io.FileIO(os.devnull, "w"))
+    results.begin()
+    as_json = results.wanted(arguments)
     try:
         code = _run(arguments, root)
         sys.stdout.flush()
         return code
     except CanneryError as error:
-        for problem in error.problems:
-            _tell(str(problem))
-        return error.exit_code
+        return _fail(error, as_json=as_json)
     except ModuleNotFoundError as error:
         if not error.name or error.name.partition(".")[0] == "cannery":
             raise
-        _tell(
-            f"{sys.executable} has no module {error.name!r}. Install the requirements of build.py "
-            "into a virtual environment, and use its Python:\n"
-            f"    bash {ROOT}/setup.sh --venv && . {ROOT}/.venv/bin/activate"
+        return _fail(
+            EngineError(
+                f"{sys.executable} has no module {error.name!r}. Install the requirements of "
+                "build.py into a virtual environment, and use its Python:\n"
+                f"    bash {ROOT}/setup.sh --venv && . {ROOT}/.venv/bin/activate"
+            ),
+            as_json=as_json,
         )
-        return EngineError.exit_code
     except KeyboardInterrupt:
         _tell("interrupted; what was running has been stopped.")
         return INTERRUPTED
@@ -61,6 +65,18 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
         reason = f"{place}{os.strerror(error.errno).lower()}."
         _tell(f"{reason} Check disk space and permissions, then retry.")
         return FileError.exit_code
+
+
+def _fail(error: CanneryError, *, as_json: bool) -> int:
+    """Say why the run fails: as text, and for programs as the only document of stdout."""
+    for problem in error.problems:
+        _tell(str(problem))
+    if as_json:
+        # A reader that has gone wants no document.
+        with suppress(OSError):
+            results.show_errors(error.problems, error.exit_code)
+            sys.stdout.flush()
+    return error.exit_code
 
 
 def _run(arguments: list[str], root: Path) -> int:

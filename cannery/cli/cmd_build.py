@@ -18,6 +18,7 @@ from cannery.building.failure_report import reported
 from cannery.building.plan import Plan, to_json, to_text
 from cannery.building.planning import Selection, make_plan, with_images
 from cannery.building.running import build_all, look_up_bases, raise_for_plan
+from cannery.cli import results
 from cannery.cli.command import Command, read
 from cannery.cli.common import selected
 from cannery.common import console
@@ -143,7 +144,7 @@ def _show(plan: Plan, options: BuildCommandOptions, needs: Sequence[Need], comma
     if dropped:
         console.error(screen(needs, options.artifacts, command))
     if options.plan:
-        print(to_json(plan, {need.file.name: need.fields for need in needs}))
+        results.show_text(to_json(plan, {need.file.name: need.fields for need in needs}))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cannery.building.bundle import make_bundle
 from cannery.building.planning import Selection
+from cannery.cli import results
 from cannery.cli.command import Command
 from cannery.cli.common import selected
 from cannery.common import console
@@ -19,6 +20,7 @@ from cannery.fetch.needs import Lacks, screen
 from cannery.matrix.project import Project
 from cannery.options import (
     ARTIFACTS,
+    FORMAT,
     SIMULATE,
     BuildOptions,
     IndexOptions,
@@ -34,6 +36,7 @@ class BundleOptions(TransferOptions, IndexOptions, RequiredTargetOptions):
     out: Path = option("the bundle; replaced once the new one is complete", metavar="FILE")
     simulate: bool = SIMULATE.field()
     artifacts: Path = ARTIFACTS.field()
+    format: str = FORMAT.field()
 
 
 COMMAND = Command(
@@ -65,5 +68,7 @@ def run(options: BundleOptions, project: Project) -> None:
     selection = Selection(matrix=project.matrix(), targets=tuple(targets), failures=files.failures)
     building = replace(building, artifacts=files.folder)
     digest = make_bundle(project, selection, building, options.out)
-    size = options.out.stat().st_size / 1e6
-    console.say(f"wrote {options.out} ({size:.0f} MB), sha256 {digest}", "ok")
+    size = options.out.stat().st_size
+    console.say(f"wrote {options.out} ({size / 1e6:.0f} MB), sha256 {digest}", "ok")
+    if options.format == "json":
+        results.show({"file": str(options.out), "size": size, "sha256": digest})

@@ -71,4 +71,4 @@ def run(options: CheckOptions, project: Project) -> None:
         )
         return "\n".join([*summary(targets, today), *aged, *unused, *expired])
 
-    show(find, text, as_json=options.format == "json")
+    show(find(), text, as_json=options.format == "json")

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from cannery.cli import results
 from cannery.cli.command import Command
 from cannery.cli.defaults import find, unknown
 from cannery.common.console import columns
 from cannery.common.errors import Span
 from cannery.common.option import Declared, OptionSet
-from cannery.common.outside import json_text
 from cannery.matrix.project import Project
 from cannery.matrix.settings import Settings
 from cannery.options import FORMAT, all_settings
@@ -42,7 +42,7 @@ def run(options: ConfigOptions, project: Project) -> None:
     rows = [*_of_options(project), *_of_tables(project.settings())]
     if options.format == "json":
         problems = [problem.what for problem in unknown()]
-        print(json_text({"settings": rows, "unknown": problems}))
+        results.show({"settings": rows, "unknown": problems})
         return
     cells = [(row["key"], _text(row["value"]), _place(row)) for row in rows]
     print("\n".join(columns([("setting", "value", "from"), *cells])))

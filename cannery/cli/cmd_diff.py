@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cannery.cli import results
 from cannery.cli.command import Command
 from cannery.common import console
 from cannery.common.errors import CanneryError, kind_of
@@ -62,6 +63,6 @@ def run(options: DiffOptions, project: Project) -> None:
         raise kind_of(errors)([*dict.fromkeys(problems)])
     compared = difference(sides[0], sides[-1])
     if options.format == "json":
-        print(difference_json(compared))
+        results.show_text(difference_json(compared))
     else:
         print(difference_text(compared, console.width()))

@@ -46,4 +46,4 @@ def run(options: ExplainOptions, project: Project) -> None:
             texts.append("\n".join([shown, *changes]))
         return "\n\n".join(texts)
 
-    show(lambda: judged(options, project), text, as_json=options.format == "json")
+    show(judged(options, project), text, as_json=options.format == "json")

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+from cannery.cli import results
 from cannery.cli.command import Command
 from cannery.cli.common import selected
 from cannery.common import console, errors
@@ -19,7 +21,7 @@ from cannery.fetch.needs import Lacks, Need, screen, supply_of
 from cannery.fetch.store import Store, Stored, store_folder
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
-from cannery.options import ARTIFACTS, CA, TARGET, TargetOptions, TransferOptions
+from cannery.options import ARTIFACTS, CA, FORMAT, TARGET, TargetOptions, TransferOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +53,7 @@ class FetchOptions(TransferOptions, TargetOptions):
         parse=number(0, 99_999),
         conflicts=("targets", "where", "cann", "all", "into"),
     )
+    format: str = FORMAT.field()
 
 
 COMMAND = Command(
@@ -74,13 +77,15 @@ def run(options: FetchOptions, project: Project) -> None:
     if options.stored or options.prune is not None:
         store = Store(store_folder(options.cache))
         stored = store.files() if options.prune is None else store.prune(options.prune)
-        for file in stored:
-            print(_described(file))
+        if options.format == "json":
+            results.show({"folder": str(store.root), "files": [*map(_document, stored)]})
+        else:
+            print("".join(f"{_described(file)}\n" for file in stored), end="")
         size = sum(file.size for file in stored)
         total = f"{errors.counted(len(stored), 'file')}, {size / 1e6:,.1f} MB, in {store.root}"
-        if options.prune is None:
+        if options.prune is None and options.format == "text":
             print(total)
-        else:
+        elif options.prune is not None:
             console.say(f"removed {total}", "ok")
         return
     files = _files(options, project)
@@ -91,12 +96,15 @@ def run(options: FetchOptions, project: Project) -> None:
     fetched, failed = fetch_files(project, sources, known, options, options.ca)
     sources.hashes.keep()
     paths = {**local, **{file.file.name: file.path for file in fetched}}
-    for name in sorted(paths):
-        print(f"{name}  {paths[name]}")
+    if options.format == "text":
+        print("".join(f"{name}  {paths[name]}\n" for name in sorted(paths)), end="")
     if options.into:
         put_files(paths, options.into)
     _raise_for(options, files, failed, [file for file in wanted if file not in known])
     console.say(f"{errors.counted(len(paths), 'file')} complete", "ok")
+    if options.format == "json":
+        places = [{"name": name, "path": str(paths[name])} for name in sorted(paths)]
+        results.show({"files": places})
 
 
 def _raise_for(
@@ -160,6 +168,12 @@ def _of_release(matrix: Matrix, version: str) -> Iterable[File]:
         files = packages[machine]
         yield from (files.toolkit, *([files.nnal] if files.nnal else []))
         yield from (f for chip, f in files.kernels.items() if chip in used.get(machine, {chip}))
+
+
+def _document(stored: Stored) -> dict[str, Any]:
+    record = asdict(stored.record) if stored.record else {}
+    facts = {"sha256": stored.sha256, "path": str(stored.path), "size": stored.size}
+    return {**record, **facts, "days": round(stored.days)}
 
 
 def _described(stored: Stored) -> str:

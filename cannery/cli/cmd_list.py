@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from cannery.cli import results as printing
 from cannery.cli.command import Command
 from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.console import columns, fold
 from cannery.common.model import Target
 from cannery.common.option import option
-from cannery.common.outside import json_text
 from cannery.common.references import image_name
 from cannery.compat.finding import UNKNOWN, end_of_life, lifetimes_of
 from cannery.fetch.needs import Missing, Need, Supply, missing_files, real_needs, summary
@@ -56,7 +57,7 @@ def run(options: ListOptions, project: Project) -> None:
     if options.format == "names":
         print("\n".join(target.id for target in targets))
     elif options.format == "json":
-        print(_json(project, targets, verbose=options.verbose))
+        printing.show(_documents(project, targets, verbose=options.verbose))
     else:
         print(_table(target_rows(project, targets), verbose=options.verbose))
 
@@ -106,7 +107,9 @@ def _details(row: TargetRow) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def _json(project: Project, targets: Sequence[Target], *, verbose: bool) -> str:
+def _documents(
+    project: Project, targets: Sequence[Target], *, verbose: bool
+) -> list[dict[str, Any]]:
     names = (
         *("id", "summary", "platform", "chip", "flavour", "components"),
         *("unverified", "recommended"),
@@ -128,7 +131,7 @@ def _json(project: Project, targets: Sequence[Target], *, verbose: bool) -> str:
         entries = {entry.target.id: entry for entry in gather(project, results.state_keys(project))}
         more = details(project, [entries[target.id] for target in targets])
         documents = [{**row, **facts} for row, facts in zip(documents, more, strict=True)]
-    return json_text(documents)
+    return documents
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import takewhile
 
+from cannery.cli import results
 from cannery.cli.command import Command
 from cannery.common import console
 from cannery.common.model import Target
@@ -16,7 +17,7 @@ from cannery.compat.files import load_archives
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
 from cannery.matrix.text import MatrixText
-from cannery.options import NewOptions
+from cannery.options import FORMAT, NewOptions
 from cannery.update.new_target import Choice, choose, judged, propose
 
 
@@ -25,6 +26,7 @@ class TypedNewOptions(NewOptions):
     """A new target, and whether to write it."""
 
     write: bool = flag("add it to matrix.yaml; nothing else in the file changes")
+    format: str = FORMAT.field()
 
 
 COMMAND = Command(
@@ -55,7 +57,10 @@ def _add(options: TypedNewOptions, project: Project) -> None:
     choice = choose(options, compat, matrix)
     if not options.id and (existing := _existing(options, choice, targets)):
         name, torch_npu, python = existing.id, existing.torch_npu, existing.python
-        print(f"you have it: {name} ({existing.summary})")
+        if options.format == "json":
+            results.show({"id": name, "exists": True, "lines": "", "written": []})
+        else:
+            print(f"you have it: {name} ({existing.summary})")
         origin = f"that of {python.base}" if python.base else "of an archive"
         console.say(f"it is for {existing.platform}, with Python {python.version}, {origin}")
         if torch_npu != (newer := choice.combination.torch_npu):
@@ -69,22 +74,31 @@ def _add(options: TypedNewOptions, project: Project) -> None:
     for line in proposal.notes:
         console.say(line)
     if not options.write:
-        opened: tuple[str, ...] = ()
-        for where, entry in proposal.entries:
-            # The sections that it belongs to, as they would be in matrix.yaml.
-            pairs = zip(opened, where, strict=False)
-            shared = len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])
-            for depth in range(shared, len(where)):
-                print("  " * depth + where[depth] + ":")
-            for line in entry:
-                print("  " * len(where) + line)
-            opened = where
+        text = "".join(f"{line}\n" for line in _lines(proposal.entries))
+        if options.format == "json":
+            results.show({"id": proposal.id, "exists": False, "lines": text, "written": []})
+        else:
+            print(text, end="")
         console.say("nothing was written; add --write to put this into matrix.yaml")
         return
     changed = {name: text for name, text in matrix.files.items() if text != before[name]}
     project.write({project.root / name: text for name, text in changed.items()})
+    if options.format == "json":
+        results.show({"id": proposal.id, "exists": False, "lines": "", "written": [*changed]})
     console.say(f"added {proposal.id} to {' and '.join(changed)}")
     console.say(f"now run: python build.py sync, and then: python build.py build {proposal.id}")
+
+
+def _lines(entries: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Iterator[str]:
+    """``entries`` below the sections that they belong to, as they would be in matrix.yaml."""
+    opened: Sequence[str] = ()
+    for where, entry in entries:
+        pairs = zip(opened, where, strict=False)
+        shared = len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])
+        for depth in range(shared, len(where)):
+            yield "  " * depth + where[depth] + ":"
+        yield from ("  " * len(where) + line for line in entry)
+        opened = where
 
 
 def _existing(

@@ -6,13 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from cannery.cli import results
 from cannery.cli.command import Command
 from cannery.common import console
 from cannery.common.errors import Problem, UsageError
 from cannery.common.option import OptionSet, option
 from cannery.common.references import parse_reference
 from cannery.matrix.project import Project
-from cannery.options import REGISTRY_CA
+from cannery.options import FORMAT, REGISTRY_CA
 from cannery.publish.policy import load
 from cannery.publish.promote import Promotion
 from cannery.registry.client import Repository
@@ -45,6 +46,7 @@ class PromoteOptions(OptionSet):
         default_text="signed_with in publish.yaml, else no signature is required",
     )
     ca: Path | None = REGISTRY_CA.field()
+    format: str = FORMAT.field()
 
 
 COMMAND = Command(
@@ -82,4 +84,8 @@ def run(options: PromoteOptions, project: Project) -> None:
     )
     digest, tags = promotion.run(read_records(project.releases))
     console.say(f"{', '.join(tags)} in {promotion.destination}")
-    print(promotion.destination.at(digest))
+    reference = promotion.destination.at(digest)
+    if options.format == "json":
+        results.show({"reference": reference, "tags": [*tags]})
+    else:
+        print(reference)

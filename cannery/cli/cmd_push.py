@@ -6,12 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cannery.building.planning import Selection
+from cannery.cli import results
 from cannery.cli.command import Command
 from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.references import parse_reference
 from cannery.matrix.project import Project
-from cannery.options import RegistryOptions, RequiredTargetOptions
+from cannery.options import FORMAT, RegistryOptions, RequiredTargetOptions
 from cannery.publish.policy import load
 from cannery.publish.push import Push
 from cannery.publish.push_checks import PushOptions
@@ -21,6 +22,8 @@ from cannery.registry.client import Repository
 @dataclass(frozen=True, kw_only=True)
 class PushCommandOptions(PushOptions, RegistryOptions, RequiredTargetOptions):
     """Which images are pushed, how, and where to."""
+
+    format: str = FORMAT.field()
 
 
 COMMAND = Command(
@@ -49,8 +52,14 @@ def run(options: PushCommandOptions, project: Project) -> None:
         repository=Repository(place.registry, place.repository, ca=options.ca),
         options=options,
     )
+    images = []
     for pushed in push.run(Selection(matrix=matrix, targets=tuple(targets))):
-        tags = ", ".join(pushed.image_push.tags)
-        console.say(f"{pushed.image_push.name}: {tags}")
-        print(push.repository.at(pushed.root.digest))
+        name, tags = pushed.image_push.name, [*pushed.image_push.tags]
+        reference = push.repository.at(pushed.root.digest)
+        console.say(f"{name}: {', '.join(tags)}")
+        images.append({"id": name, "reference": reference, "tags": tags})
+        if options.format == "text":
+            print(reference)
+    if options.format == "json":
+        results.show({"images": images})
     console.say("commit the new files in releases/")

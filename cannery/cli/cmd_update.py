@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 
 from cannery.building.packages import update_packages
+from cannery.cli import results
 from cannery.cli.command import Command
 from cannery.cli.common import selected
 from cannery.common import console
@@ -23,10 +24,10 @@ from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.text import VersionChange, find_uses, rewrite
-from cannery.options import INDEX_URL, IndexOptions, TargetOptions
+from cannery.options import FORMAT, INDEX_URL, IndexOptions, TargetOptions
 from cannery.update.base_updates import update_bases
 from cannery.update.new_pairs import propose_pairs
-from cannery.update.updates import compare
+from cannery.update.updates import UpdateNotice, compare
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +70,7 @@ class UpdateOptions(IndexOptions, TargetOptions):
     index_url: str = INDEX_URL.field(
         help="the package index", default_text="UV_DEFAULT_INDEX or PIP_INDEX_URL, else pip's"
     )
+    format: str = FORMAT.field(conflicts=("packages",))
 
 
 COMMAND = Command(
@@ -88,7 +90,11 @@ def run(options: UpdateOptions, project: Project) -> None:
     """Print what is new and what it would change; with --write change matrix.yaml."""
     if options.bases:
         building = building_architecture()
-        update_bases(project, building=building, write=options.write, ca=options.ca)
+        images = update_bases(project, building=building, write=options.write, ca=options.ca)
+        if options.format == "json":
+            results.show({"bases": images})
+        else:
+            print("".join(f"{name}: {image}\n" for name, image in images.items()), end="")
         return
     source = options.index
     if not (options.ca or os.environ.get("SSL_CERT_FILE")):
@@ -102,11 +108,7 @@ def run(options: UpdateOptions, project: Project) -> None:
     text = read_text(project.matrix_file)
     uses = find_uses(text, matrix, KEYS, project.catalogue)
     news = compare(uses, chosen, compat, ask(questions(uses, chosen, compat), source))
-    for change, group in groupby(news, key=lambda notice: notice.change):
-        lines = []
-        for notice in group:
-            lines += [notice.what, *(f"    {name}" for name in notice.targets)]
-        print(*fold([*lines, f"  -> {change}", ""], console.reading_width()), sep="\n")
+    _show(news, as_json=options.format == "json")
     count = sum(not notice.remark for notice in news)
     if not count:
         console.say("the package index has nothing newer that calls for a change")
@@ -129,9 +131,24 @@ def run(options: UpdateOptions, project: Project) -> None:
         _write(project, text, matrix, moves)
 
 
+def _show(news: Sequence[UpdateNotice], *, as_json: bool) -> None:
+    if as_json:
+        facts = ("what", "change", "targets", "remark")
+        results.show({"news": [{key: getattr(each, key) for key in facts} for each in news]})
+        return
+    for change, group in groupby(news, key=lambda notice: notice.change):
+        lines = []
+        for notice in group:
+            lines += [notice.what, *(f"    {name}" for name in notice.targets)]
+        print(*fold([*lines, f"  -> {change}", ""], console.reading_width()), sep="\n")
+
+
 def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> None:
     new = propose_pairs(project, source, options.table, now()[:10])
-    if new.text:
+    if options.format == "json":
+        rows = [asdict(row) for row in new.rows]
+        results.show({"targets": [*new.targets], "rows": rows, "text": new.text})
+    elif new.text:
         print(new.text)
     summary = f"{counted(len(new.targets), 'new target')}, {counted(len(new.rows), 'new row')}"
     if options.check and new.text:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cannery.common.errors import CanneryError
+from cannery.cli import results
 from cannery.common.model import Target
-from cannery.compat.check_report import Judged, to_json
+from cannery.compat.check_report import Judged, document
 from cannery.matrix.project import Project, select
 from cannery.options import TargetOptions
 
@@ -23,14 +23,9 @@ def judged(options: TargetOptions, project: Project) -> Judged:
     return [(target, matrix.findings[target.id]) for target in selected(options, project)]
 
 
-def show(find: Callable[[], Judged], shown: Callable[[Judged], str], *, as_json: bool) -> None:
-    """Print the result of ``find`` as text, or as JSON, which has errors, too."""
-    if not as_json:
-        print(shown(find()))
-        return
-    try:
-        result = find()
-    except CanneryError as error:
-        print(to_json([], error.problems))
-        raise
-    print(to_json(result))
+def show(targets: Judged, shown: Callable[[Judged], str], *, as_json: bool) -> None:
+    """Print ``targets`` as text or as JSON."""
+    if as_json:
+        results.show(document(targets))
+    else:
+        print(shown(targets))

@@ -14,7 +14,6 @@ from cannery.common.console import fold
 from cannery.common.errors import MatrixError, Problem, counted, enumerated
 from cannery.common.files import days_between
 from cannery.common.model import Target
-from cannery.common.outside import json_text
 from cannery.compat.facts import Lifetime
 from cannery.compat.finding import Finding, Verdict
 from cannery.compat.sources import Row, Source
@@ -156,29 +155,20 @@ def _url(source: Source) -> str:
     return f"https://{source.address}" if source.address else ""
 
 
-def to_json(judged: Judged, problems: Iterable[Problem] = ()) -> str:
-    """A document with every target and every finding, or with what is wrong."""
-    targets = [
-        {
-            "id": target.id,
-            "summary": target.summary,
-            "unverified": target.unverified,
-            "components": target.components,
-            "findings": [finding_document(finding) for finding in findings],
-        }
-        for target, findings in judged
-    ]
-    wrong = [
-        {
-            "what": problem.what,
-            "fix": problem.fix,
-            "file": problem.where.file if problem.where else "",
-            "line": problem.where.line if problem.where else 0,
-            "column": problem.where.column if problem.where else 0,
-        }
-        for problem in problems
-    ]
-    return json_text({"targets": targets, "problems": wrong})
+def document(judged: Judged) -> dict[str, Any]:
+    """Every target with every finding."""
+    return {
+        "targets": [
+            {
+                "id": target.id,
+                "summary": target.summary,
+                "unverified": target.unverified,
+                "components": target.components,
+                "findings": [finding_document(finding) for finding in findings],
+            }
+            for target, findings in judged
+        ]
+    }
 
 
 def finding_document(finding: Finding) -> dict[str, Any]:

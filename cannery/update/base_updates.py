@@ -14,8 +14,10 @@ from cannery.matrix.text import MatrixText, Use, VersionChange, rewrite
 from cannery.registry.client import locate
 
 
-def update_bases(project: Project, *, building: str, write: bool, ca: Path | None) -> None:
-    """Print the digests that registries have for bases without one; with ``write`` keep them.
+def update_bases(
+    project: Project, *, building: str, write: bool, ca: Path | None
+) -> dict[str, str]:
+    """The images that registries have for bases without a digest; with ``write`` they are kept.
 
     ``building`` is the architecture of the building machine, for which build bases are.
 
@@ -38,13 +40,12 @@ def update_bases(project: Project, *, building: str, write: bool, ca: Path | Non
         references = (*base.mirrors, str(full_reference(base.image)))
         digest = locate(references, sorted(platforms), ca).digest
         images[base.name] = f"{base.image}@{digest}"
-        print(f"{base.name}: {images[base.name]}")
     if not images:
         console.say("every base that a target uses has a digest")
-        return
+        return images
     if not write:
         console.say("nothing was written; add --write to put it into matrix.yaml")
-        return
+        return images
     before = project.files()
     text = MatrixText(before)
     changes: dict[str, list[VersionChange]] = {}
@@ -57,3 +58,4 @@ def update_bases(project: Project, *, building: str, write: bool, ca: Path | Non
     after = {file: rewrite(old, changes.get(file, ())) for file, old in before.items()}
     project.replace_named(after, before)
     console.say("now run: python build.py render")
+    return images

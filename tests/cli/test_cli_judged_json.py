@@ -19,11 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def loaded(result: Result) -> Any:
-    found = json.loads(result.out)
-    assert {*found} == {"targets", "problems"}
-    for problem in found["problems"]:
-        assert {*problem} == {"what", "fix", "file", "line", "column"}
-    return found
+    return json.loads(result.out)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -33,14 +29,14 @@ def test_conflicts_have_their_place(checkout: Checkout, command: list[str]) -> N
     result = checkout.run(*command, TARGET, "--format", "json")
     assert result.code == 3
     found = loaded(result)
-    assert found["targets"] == []
+    assert "targets" not in found
     assert [
         f"{each['file']}:{each['line']}:{each['column']}: {each['what']} {each['fix']}".strip()
-        for each in found["problems"]
+        for each in found["errors"]
     ] == result.messages
-    assert found["problems"]
+    assert found["errors"]
     line = int(place.split(":")[1])
-    assert line in [each["line"] for each in found["problems"]]
+    assert line in [each["line"] for each in found["errors"]]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -53,10 +49,10 @@ def test_every_failure_is_a_document(
     result = checkout.run(*command, *words, "--format", "json")
     assert result.code == code
     found = loaded(result)
-    assert found["targets"] == []
-    assert len(found["problems"]) == len(result.messages)
+    assert "targets" not in found
+    assert len(found["errors"]) == len(result.messages)
     if code == 2:
-        [problem] = found["problems"]
+        [problem] = found["errors"]
         assert problem["what"] == "there is no target 'py37'."
         assert (problem["file"], problem["line"], problem["column"]) == ("", 0, 0)
 

@@ -39,11 +39,10 @@ def test_digests_are_shown_and_not_written(
     tmp_path: Path, registries: Registries, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project = make_checkout(tmp_path, TEXT).project
-    update_bases(project, building="amd64", write=False, ca=None)
+    images = update_bases(project, building="amd64", write=False, ca=None)
     assert registries.asked == [(("docker.io/library/debian:11",), ("linux/arm64",))]
-    printed = capsys.readouterr()
-    assert printed.out == f"debian-11: debian:11@{FOUND}\n"
-    assert "add --write" in printed.err
+    assert images == {"debian-11": f"debian:11@{FOUND}"}
+    assert "add --write" in capsys.readouterr().err
     assert project.matrix_file.read_text(encoding="utf-8") == TEXT
 
 
