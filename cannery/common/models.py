@@ -12,6 +12,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
@@ -107,6 +108,16 @@ class OneOf:
 
     def __get_pydantic_core_schema__(self, *_: Any) -> CoreSchema:
         return core_schema.literal_schema([*self.names])
+
+
+def _no_truth(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("this must be a number.")  # noqa: TRY004
+    return value
+
+
+NUMBER = BeforeValidator(_no_truth)
+"""Marks an int: pydantic takes true for 1."""
 
 
 def fitting(

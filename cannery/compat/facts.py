@@ -19,6 +19,7 @@ from pydantic import (
 
 from cannery.common.cann_version import CannVersion
 from cannery.common.models import (
+    NUMBER,
     MistakesError,
     Model,
     OneOf,
@@ -124,7 +125,7 @@ class Driver(Row):
 class CxxAbi(Row, When):
     """The libstdc++ ABI, 0 or 1, of a torch or of a vendor image's NNAL."""
 
-    abi: Annotated[int, Field(ge=0, le=1)]
+    abi: Annotated[int, Field(ge=0, le=1), NUMBER]
 
 
 class Release(Row):

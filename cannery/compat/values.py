@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 from cannery.common.cann_version import CannRange, CannVersion
 from cannery.common.files import day, is_day
 from cannery.common.model import CHIPS, chip_hint
-from cannery.common.models import OneOf, Parsed, Unique
+from cannery.common.models import NUMBER, OneOf, Parsed, Unique
 from cannery.common.specifiers import parse_requirement, specifiers
 from cannery.common.wheels import MACHINES
 
@@ -100,7 +100,7 @@ WheelVersion = Annotated[str, Parsed(_wheel_version)]
 PackageVersion = Annotated[str, Parsed(_version)]
 Triton = Annotated[str, Parsed(_version_if_any)]
 App = Annotated[str, Parsed(_app)]
-Rank = Annotated[int, Field(ge=1, le=9)]
+Rank = Annotated[int, Field(ge=1, le=9), NUMBER]
 Glibc = Annotated[tuple[int, ...], Parsed(_glibc)]
 Machine = Annotated[str, OneOf(MACHINES)]
 Chips = Unique[Annotated[str, Parsed(_chip)]]

@@ -19,6 +19,7 @@ from cannery.common.errors import FileError, MatrixError, Problem, UsageError
 from cannery.common.files import LEFTOVER, day, read_text
 from cannery.common.model import DeviceKind, Target
 from cannery.common.models import (
+    NUMBER,
     MistakesError,
     Model,
     Parsed,
@@ -50,7 +51,7 @@ WHERE = {
 _DEVICE_NAMES = [str(kind) for kind in DeviceKind]
 
 
-Count = Annotated[int, Field(ge=0, lt=1_000_000)]
+Count = Annotated[int, Field(ge=0, lt=1_000_000), NUMBER]
 
 
 class Verified(Model):

@@ -13,14 +13,14 @@ from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean
-from cannery.common.models import Model, SchemaVersion, Unique, read_yaml
+from cannery.common.models import NUMBER, Model, SchemaVersion, Unique, read_yaml
 from cannery.verify.audit.facts import ImageConfig, ImageFacts, User
 from cannery.verify.audit.report import Result, Standing
 
 _INITS = ("tini", "dumb-init", "docker-init", "catatonit")
 """Programs that only start the command that they are given."""
 
-Id = Annotated[int, Field(ge=0, lt=2**31)]
+Id = Annotated[int, Field(ge=0, lt=2**31), NUMBER]
 
 
 class WantedUser(Model):
@@ -47,7 +47,7 @@ class Profile(Model):
     programs: Unique[str] = ()
     users: tuple[WantedUser, ...] = ()
     run_as: str = ""
-    ports: Unique[Annotated[int, Field(ge=0, lt=1 << 16)]] = ()
+    ports: Unique[Annotated[int, Field(ge=0, lt=1 << 16), NUMBER]] = ()
     not_set: Unique[str] = ()
 
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from cannery.common.errors import MatrixError, Problem, UsageError, file_error
 from cannery.common.model import DeviceKind
-from cannery.common.models import Model, SchemaVersion, raise_mistakes, read_yaml
+from cannery.common.models import NUMBER, Model, SchemaVersion, raise_mistakes, read_yaml
 from cannery.verify.audit.report import Result, Standing
 
 _KIB_PER_MB = 1024
@@ -36,13 +36,13 @@ class UserCheck(Model):
     output: Annotated[str, AfterValidator(_regular_expression)] = Field(
         default="", description="A regular expression that its output must match."
     )
-    exit_code: Annotated[int, Field(ge=0, le=255)] = 0
-    seconds: Annotated[int, Field(ge=0, le=86400)] = 300
-    memory_mb: Annotated[int, Field(ge=0, le=1 << 40)] = Field(
+    exit_code: Annotated[int, Field(ge=0, le=255), NUMBER] = 0
+    seconds: Annotated[int, Field(ge=0, le=86400), NUMBER] = 300
+    memory_mb: Annotated[int, Field(ge=0, le=1 << 40), NUMBER] = Field(
         default=0, description="What the largest of its processes may use; 0 for any amount."
     )
     device: bool = False
-    cards: Annotated[int, Field(ge=0, le=999)] = Field(
+    cards: Annotated[int, Field(ge=0, le=999), NUMBER] = Field(
         default_factory=lambda values: 1 if values.get("device") else 0,
         description="The number of cards that it sees.",
     )

@@ -38,6 +38,11 @@ WRONG = {
         "{rank: one, kind: maker, date: 2026",
         "'one'",
     ),
+    "a rank of truth": (
+        "{rank: 1, kind: maker, date: 2026-08-21",
+        "{rank: true, kind: maker, date: 2026",
+        "this must be a number",
+    ),
     "kind": (
         "{rank: 1, kind: maker, date: 2026-08-21",
         "{rank: 1, kind: makers, date: 2026-08-21",
