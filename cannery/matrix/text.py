@@ -17,7 +17,7 @@ from cannery.common.documents import load_yaml
 from cannery.common.errors import MatrixError, Problem, Span
 from cannery.common.model import Target
 from cannery.matrix.families import Catalogue, expand
-from cannery.matrix.files import DATA, FACTS, MATRIX, Data
+from cannery.matrix.files import CATALOGUE, DATA, FACTS, MATRIX, Data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.schema import parse_files
 
@@ -34,7 +34,7 @@ class MatrixText:
 
     def __init__(self, files: Data) -> None:
         self.files = dict(files)
-        self._names = [name for name in files if name != FACTS] or [FACTS]
+        self._names = [name for name in files if name not in (FACTS, CATALOGUE)] or [FACTS]
         self._roots: dict[str, yaml.Node | None] = {}
 
     def keys(self, *path: str) -> list[str]:

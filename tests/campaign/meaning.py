@@ -103,13 +103,15 @@ def normal(value: Any) -> Any:
 
     The order of a list may mean nothing, one value may mean the same as a list of it, and what is
     empty, false or the default the same as what is left out. The names of families are labels. A
-    version has several spellings, as 2.7.1.post1 and 2.7.1.POST1.
+    version has several spellings, as 2.7.1.post1 and 2.7.1.POST1, and so has the name of a package.
     """
     if isinstance(value, dict):
         families = value.get("families")
         if isinstance(families, dict):
             value = {**value, "families": [*families.values()]}
         pairs = {key: normal(each) for key, each in value.items()}
+        if isinstance(sdist := pairs.get("sdist"), str):
+            pairs["sdist"] = sdist.lower()
         return {k: v for k, v in pairs.items() if v not in ([], {}, "false", _DEFAULTS.get(k, []))}
     if isinstance(value, list):
         found = sorted((normal(each) for each in value), key=repr)

@@ -34,7 +34,7 @@ MISTAKES = {
         "'base' is in pair torch231-cann8t39, and already in common of training. To use this one",
     ),
     "wrong type": ("torch: 2.3.1,", "torch: [2.3.1],", "[2.3.1]", "must be text, not a list."),
-    "bad yaml": ("pythons:\n", "pythons:\n\tx: 1\n", "\tx: 1", "this is not YAML"),
+    "bad yaml": ("leave_out:\n", "leave_out:\n\tx: 1\n", "\tx: 1", "this is not YAML"),
 }
 
 
@@ -142,7 +142,7 @@ def test_a_mismatched_lock_is_refused(checkout: Checkout, old: str, new: str, sa
 def test_an_invalid_template_is_refused(checkout: Checkout) -> None:
     checkout.edit("{{ target.id }}", "{{ target.di }}", "cannery/image/templates/Dockerfile.j2")
     before = checkout.state()
-    said = "cannery/image/templates/Dockerfile.j2 cannot be rendered for"
+    said = "cannery/image/templates/Dockerfile.j2:5:1: Dockerfile.j2 cannot be rendered for"
     checkout.run("render", "--target", LAST).refused(3, f"{said} {LAST}")
     checkout.run("render").refused(3, said)
     assert checkout.state() == before

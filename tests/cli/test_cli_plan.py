@@ -89,8 +89,8 @@ WRONG = {
     ),
     "all, and some": (["--all", "--target", TARGET], ["--all and --target cannot be combined."]),
     "what needs a plan": (
-        ["--all", "--format", "json", "--if-changed", "torch", "--compare-with", "r.test/x"],
-        ["--format needs --plan.", "--if-changed needs --plan.", "--compare-with needs --plan."],
+        ["--all", "--if-changed", "torch", "--compare-with", "r.test/x"],
+        ["--if-changed needs --plan.", "--compare-with needs --plan."],
     ),
     "two ways to do nothing": (
         ["--all", "--plan", "--print"],
