@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from cannery.common.errors import Span
@@ -103,15 +106,13 @@ def normal(value: Any) -> Any:
 
     The order of a list may mean nothing, one value may mean the same as a list of it, and what is
     empty, false or the default the same as what is left out. The names of families are labels. A
-    version has several spellings, as 2.7.1.post1 and 2.7.1.POST1, and so has the name of a package.
+    version has several spellings, as 2.7.1.post1 and 2.7.1.POST1, and so has a requirement.
     """
     if isinstance(value, dict):
         families = value.get("families")
         if isinstance(families, dict):
             value = {**value, "families": [*families.values()]}
         pairs = {key: normal(each) for key, each in value.items()}
-        if isinstance(sdist := pairs.get("sdist"), str):
-            pairs["sdist"] = sdist.lower()
         return {k: v for k, v in pairs.items() if v not in ([], {}, "false", _DEFAULTS.get(k, []))}
     if isinstance(value, list):
         found = sorted((normal(each) for each in value), key=repr)
@@ -119,6 +120,12 @@ def normal(value: Any) -> Any:
     text = str(value)
     with suppress(InvalidVersion):
         return str(Version(text))
+    with suppress(InvalidSpecifier):
+        return str(SpecifierSet(text)) or text
+    with suppress(InvalidRequirement):
+        requirement = Requirement(text)
+        requirement.name = canonicalize_name(requirement.name)
+        return str(requirement) if requirement.specifier else text
     return "true" if text.lower() in _TRUE else "false" if text.lower() == "false" else text
 
 
