@@ -115,9 +115,11 @@ _Text = Annotated[
 _Label = Annotated[
     str,
     matching(
-        r"(?!io\.cannery\.)[a-z0-9]+([._-][a-z0-9]+)*",
-        "{text!r} is not the name of a label. Write it as in com.example.team; those that begin "
-        "with io.cannery are the program's.",
+        r"(?!io\.cannery\.|org\.opencontainers\.image\."
+        r"(title|description|created|version|revision|source|base\.name)$)[a-z0-9]+([._-][a-z0-9]+)*",
+        "{text!r} cannot be set: it is no name such as com.example.team, or the image has it "
+        "already (io.cannery.*, and org.opencontainers.image.title, description, created, version, "
+        "revision, source and base.name).",
     ),
 ]
 _Ascii = Annotated[

@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from cannery.common.model import Target
+from cannery.image.content_key import BASES as BASES_LABEL
+from cannery.image.content_key import origin_labels
 from cannery.image.environment import CONSTRAINT_VARIABLES, environment_of
+from cannery.image.plan import read_plans
 from cannery.matrix.files import CATALOGUE
 from cannery.matrix.project import Project
 from cannery.matrix.text import find_uses
 from tests.unit.families import FAMILY, HEAD, TARGETS
-from tests.unit.matrices import DIGEST, MATRIX, edited, load, place, refused
+from tests.unit.matrices import DIGEST, MATRIX, edited, load, make_checkout, place, refused
 
 BASES = "cannery/data/bases.yaml"
 OURS = f"bases:\n  debian-11:\n    image: ours/debian:11@sha256:{DIGEST}\n    suite: bullseye\n"
@@ -101,9 +104,15 @@ def test_variables_of_the_image_itself_are_refused(folder: Path) -> None:
         assert problem.endswith(f"{name} is set by the image itself. Leave it out.")
 
 
-def test_a_label_of_the_program_is_refused(folder: Path) -> None:
-    [problem] = refused(folder, mine("{from: full, labels: {io.cannery.key: x}}"))
-    assert "'io.cannery.key' is not the name of a label." in problem
+def test_labels_that_an_image_has_already_are_refused(folder: Path, tmp_path: Path) -> None:
+    checkout = make_checkout(tmp_path / "checkout")
+    plan = read_plans(checkout.project, [checkout.target()])["full"]
+    built = origin_labels(key="", commit="x", origin="https://x.test/y", created="")
+    names = {*plan.labels, *built, BASES_LABEL, "org.opencontainers.image.base.name"}
+    for name in sorted(names):
+        [problem] = refused(folder, mine(f"{{from: full, labels: {{{name}: x}}}}"))
+        assert f"{name!r} cannot be set" in problem
+    assert target(folder, "{from: full, labels: {org.opencontainers.image.vendor: us}}").labels
 
 
 def test_a_definition_that_hides_one_of_the_program_is_refused(folder: Path) -> None:
