@@ -107,24 +107,25 @@ def _with_local(
 ) -> Map:
     """The definitions ``ours`` and ``local`` of ``key``."""
     both = Map(local.mark)
-    for name in (*(name for name in ours if name not in local), *local):
-        value, marks = (local[name], local.marks[name]) if name in local else (None, None)
-        if value is None or marks is None:
+    for name in ours:
+        if name not in local:
             both.put(name, ours[name], ours.marks[name])
-            continue
+    for name, value in local.items():
         how, new = next(iter(value.items())) if _is_change(value) else ("", value)
-        place, there = local.place_of_key(name), ours.place_of_key(name) if name in ours else None
-        if how and there is None:
-            what, hint = f"{key} has no {name!r} to {how}.", did_you_mean(name, ours)
-            problems.append(Problem(what=what, fix=hint, where=place))
-        elif there and not how:
-            what = f"{name!r} hides the one of {there}."
-            fix = "Write {replace: ...} around it to take it instead, {extend: ...} to add to it, "
-            problems.append(Problem(what=what, fix=f"{fix}or another name.", where=place))
-        if there:
+        place = local.place_of_key(name)
+        if name in ours:
+            there = ours.place_of_key(name)
+            if not how:
+                what = f"{name!r} hides the one of {there}."
+                fix = "Write {replace: ...} around it to take it instead, {extend: ...} to add to "
+                problems.append(Problem(what=what, fix=f"{fix}it, or another name.", where=place))
             verb = "extends" if how == "extend" else "replaces"
             changed[key, name] = f"{key}.{name} of {place} {verb} that of {there}"
-        both.put(name, _extended(ours[name], new) if there and how == "extend" else new, marks)
+            new = _extended(ours[name], new) if how == "extend" else new
+        elif how:
+            what, hint = f"{key} has no {name!r} to {how}.", did_you_mean(name, ours)
+            problems.append(Problem(what=what, fix=hint, where=place))
+        both.put(name, new, local.marks[name])
     return both
 
 

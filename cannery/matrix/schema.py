@@ -71,7 +71,8 @@ _LONGEST = 128 - len(_SIMULATED)
 """A tag has at most 128 characters (OCI distribution specification 1.1)."""
 
 _OF_THE_IMAGE = re.compile(
-    r"PATH|LD_LIBRARY_PATH|PYTHONPATH|CMAKE_PREFIX_PATH|TOOLCHAIN_HOME|ASDOPS_HOME_PATH|(ASCEND|ATB|CANNERY)_\w+"
+    r"PATH|LD_LIBRARY_PATH|PYTHONPATH|CMAKE_PREFIX_PATH|TOOLCHAIN_HOME|ASDOPS_HOME_PATH"
+    r"|(ASCEND|ATB|CANNERY)_\w+"
     r"|(PIP|UV)_\w*CONSTRAINT\w*"
 )
 """Variables on which CANN or the guard of torch rests."""
@@ -116,7 +117,8 @@ _Label = Annotated[
     str,
     matching(
         r"(?!io\.cannery\.|org\.opencontainers\.image\."
-        r"(title|description|created|version|revision|source|base\.name)$)[a-z0-9]+([._-][a-z0-9]+)*",
+        r"(title|description|created|version|revision|source|base\.name)$)"
+        r"[a-z0-9]+([._-][a-z0-9]+)*",
         "{text!r} cannot be set: it is no name such as com.example.team, or the image has it "
         "already (io.cannery.*, and org.opencontainers.image.title, description, created, version, "
         "revision, source and base.name).",
@@ -299,7 +301,7 @@ class _Reading:
         asked = [
             (each, "the application") for each in (application.packages if application else ())
         ]
-        asked += [(each, "it") for each in shape.packages]
+        asked += [(each, "the target") for each in shape.packages]
         for package, who in asked:
             if entry := entry_elsewhere(package, base, definitions.bases.values()):
                 what = f"{who} asks for {package!r}, which base {base.name} does not have."
