@@ -113,7 +113,8 @@ def normal(value: Any) -> Any:
         if isinstance(families, dict):
             value = {**value, "families": [*families.values()]}
         pairs = {key: normal(each) for key, each in value.items()}
-        return {k: v for k, v in pairs.items() if v not in ([], {}, "false", _DEFAULTS.get(k, []))}
+        left_out = {key: normal(default) for key, default in _DEFAULTS.items()}
+        return {k: v for k, v in pairs.items() if v not in ([], {}, "false", left_out.get(k, []))}
     if isinstance(value, list):
         found = sorted((normal(each) for each in value), key=repr)
         return found[0] if len(found) == 1 else found

@@ -72,6 +72,8 @@ def test_edits_are_refused_with_their_place_or_take_effect(campaign: Campaign, h
             "llamafactory095: {torchaudio: 2.9.1",
             Outcome.REFUSED,
         ),
+        # The chip is 910b where none is given.
+        ("matrix.yaml", "{910b: {chip: 910b}, a3:", "{910b: {}, a3:", Outcome.SAME),
         # What no target of the project uses.
         (BASES, "hiredis: [libhiredis1.1.0]", "hiredis: []", Outcome.DIFFERENT),
         (
