@@ -118,7 +118,12 @@ def normal(value: Any) -> Any:
     if isinstance(value, list):
         found = sorted((normal(each) for each in value), key=repr)
         return found[0] if len(found) == 1 else found
-    text = str(value)
+    return _scalar(str(value))
+
+
+def _scalar(text: str) -> str:
+    if text.lower() in _TRUE | {"false"}:
+        return "false" if text.lower() == "false" else "true"
     with suppress(InvalidVersion):
         return str(Version(text))
     with suppress(InvalidSpecifier):
@@ -127,7 +132,7 @@ def normal(value: Any) -> Any:
         requirement = Requirement(text)
         requirement.name = canonicalize_name(requirement.name)
         return str(requirement) if requirement.specifier else text
-    return "true" if text.lower() in _TRUE else "false" if text.lower() == "false" else text
+    return text
 
 
 def equal_but_paired(one: Any, other: Any, key: str = "") -> bool:

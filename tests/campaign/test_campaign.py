@@ -72,6 +72,12 @@ def test_edits_are_refused_with_their_place_or_take_effect(campaign: Campaign, h
             "llamafactory095: {torchaudio: 2.9.1",
             Outcome.REFUSED,
         ),
+        (
+            "cannery/data/compat.yaml",
+            "nnal: true, source: downloads}",
+            "nnal: tRue, source: downloads}",
+            Outcome.SAME,
+        ),
         # The chip is 910b where none is given.
         ("matrix.yaml", "{910b: {chip: 910b}, a3:", "{910b: {}, a3:", Outcome.SAME),
         # What no target of the project uses.
