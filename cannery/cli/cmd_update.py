@@ -79,8 +79,7 @@ COMMAND = Command(
     "which targets they would change. No index names the CANN that a torch_npu needs: where "
     "compat.yaml has no row for it, you are asked to add one. --new proposes whole targets.",
     reads="matrix.yaml, compat.yaml, and the package index; with --table a makers' table",
-    writes="with --write matrix.yaml and cannery/data/; with --table also compat.yaml; "
-    "with --packages images/",
+    writes="with --write matrix.yaml and cannery/data/; with --packages images/",
     example="update --check",
     options=UpdateOptions,
 )
