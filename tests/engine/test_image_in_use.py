@@ -38,7 +38,7 @@ def test_run_and_exec_need_no_profile(main: Built) -> None:
     assert _output(*run) == "2.3.1"
 
     idle = ["docker", "run", "--detach", "--rm", "--platform", main.target.platform]
-    container = _output(*idle, main.image, "sleep", "60")
+    container = _output(*idle, main.image, "sleep", "600")
     try:
         assert _output("docker", "exec", container, *PRINT_VERSION) == "2.3.1"
     finally:

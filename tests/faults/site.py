@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -213,16 +215,9 @@ def make_site(folder: Path) -> Iterator[Site]:
         auth = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
         config = json.dumps({"auths": {line.host: {"auth": auth}}})
         (folder / "docker" / "config.json").write_text(config, encoding="utf-8")
-        number = next(n for n in NUMBERS if not Path(f"/sys/class/net/cannery-t{n}").exists())
-        own = engine(
-            folder / "engine",
-            number,
-            containerd=False,
-            data=folder / "storage" / "engine",
-        )
         site = Site(
             folder=folder,
-            engine=stack.enter_context(own),
+            engine=stack.enter_context(_engine_of_free_number(folder)),
             server=server,
             line=line,
             authority=authority,
@@ -234,6 +229,23 @@ def make_site(folder: Path) -> Iterator[Site]:
             site.index = stack.enter_context(serving_wheels(folder / "wheels", lock))
             _publish(site)
             yield site
+
+
+@contextmanager
+def _engine_of_free_number(folder: Path) -> Iterator[Engine]:
+    with (
+        (Path(tempfile.gettempdir()) / "cannery-engine-numbers").open("w") as lock,
+        ExitStack() as stack,
+    ):
+        # Sites of several programs may be made at a time.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        number = next(n for n in NUMBERS if not Path(f"/sys/class/net/cannery-t{n}").exists())
+        data = folder / "storage" / "engine"
+        started = stack.enter_context(
+            engine(folder / "engine", number, containerd=False, data=data)
+        )
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        yield started
 
 
 @contextmanager
