@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from cannery.common.option import (
     Declared,
     Option,
     OptionSet,
+    apt_address,
     declared,
     flag,
     index_address,
@@ -26,6 +27,7 @@ from cannery.common.option import (
     number,
     option,
     person,
+    proxy_address,
 )
 from cannery.common.package_index import PackageIndex, package_index
 from cannery.common.references import without_login
@@ -135,16 +137,58 @@ class RequiredTargetOptions(TargetOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class IndexOptions(OptionSet):
+class ProxyOptions(OptionSet):
+    """The proxy of this run and of all programs that it starts."""
+
+    proxy: str = option(
+        "the proxy for downloads, registries and steps of builds; the engine pulls by its own",
+        default="",
+        metavar="URL",
+        parse=proxy_address,
+        default_text="HTTP_PROXY and HTTPS_PROXY; of build steps that of docker's config.json",
+        setting="proxy",
+        shown=without_login,
+    )
+    no_proxy: str = option(
+        "hosts that are asked without the proxy, as in localhost,.example.com",
+        default="",
+        metavar="HOSTS",
+        parse=matching(r"[\w.:/*,\[\]-]+", "list of hosts", "localhost,.example.com"),
+        default_text="NO_PROXY",
+        setting="no-proxy",
+    )
+
+    @property
+    def proxy_variables(self) -> dict[str, str]:
+        """The variables that say the same to other programs."""
+        values = {("http_proxy", "https_proxy"): self.proxy, ("no_proxy",): self.no_proxy}
+        names = {name: value for group, value in values.items() if value for name in group}
+        return {**names, **{name.upper(): value for name, value in names.items()}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexOptions(ProxyOptions):
     """Where packages are looked for. ``ca`` is absolute."""
 
     ca: Path | None = CA.field()
     index_url: str = INDEX_URL.field()
+    apt_mirror: str = option(
+        "the mirror of Debian and Ubuntu for the steps of builds; it has each archive below its "
+        "name, as in URL/debian-security; its address never enters an image",
+        default="",
+        metavar="URL",
+        parse=apt_address,
+        default_text="the servers that each base names",
+        setting="apt-mirror",
+        shown=without_login,
+    )
 
     @property
     def index(self) -> PackageIndex:
-        """The package index and the certificates."""
-        return package_index(self.ca, self.index_url)
+        """The package index, the certificates, the proxy and apt's mirror."""
+        index = package_index(self.ca, self.index_url)
+        proxies = {"proxy": self.proxy, "no_proxy": self.no_proxy}
+        return replace(index, **proxies, apt_mirror=self.apt_mirror)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,6 +202,13 @@ class BuildOptions(IndexOptions):
     artifacts: Path = ARTIFACTS.field()
     sources: tuple[str, ...] = SOURCE.field()
     test: bool = option("do not check the images", default=True, flags=("--no-test",))
+    bases: str = option(
+        "where bases may be from: any place; registries, and never a stand-in (pulled); or only "
+        "mirrors that cannery.toml names (mirrors)",
+        default="any",
+        choices=("any", "pulled", "mirrors"),
+        setting="bases",
+    )
     force: bool = flag(
         "build images that are up to date, too, and all steps again: read no cache",
     )

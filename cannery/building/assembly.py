@@ -113,8 +113,7 @@ class Assembly:
             builds.append(self._build(step, used, contexts, folder, hashes))
         if not builds:
             console.say("nothing to build; --force prints all selected targets")
-        source = self.options.index
-        return bake_file(builds, self.settings.caches, ca=source.ca, index=bool(source.index_url))
+        return bake_file(builds, self.settings.caches, self.options.index)
 
     def _artifact_hashes(self, target: Target, folder: Path) -> dict[str, str]:
         simulate = self.options.simulate

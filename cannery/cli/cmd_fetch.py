@@ -21,11 +21,19 @@ from cannery.fetch.needs import Lacks, Need, screen, supply_of
 from cannery.fetch.store import Store, Stored, store_folder
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
-from cannery.options import ARTIFACTS, CA, FORMAT, TARGET, TargetOptions, TransferOptions
+from cannery.options import (
+    ARTIFACTS,
+    CA,
+    FORMAT,
+    TARGET,
+    ProxyOptions,
+    TargetOptions,
+    TransferOptions,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class FetchOptions(TransferOptions, TargetOptions):
+class FetchOptions(TransferOptions, ProxyOptions, TargetOptions):
     """What is fetched: the files of targets, and those of CANN releases."""
 
     targets: tuple[str, ...] = TARGET.field(default=())

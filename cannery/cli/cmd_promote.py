@@ -10,10 +10,10 @@ from cannery.cli import results
 from cannery.cli.command import Command
 from cannery.common import console
 from cannery.common.errors import Problem, UsageError
-from cannery.common.option import OptionSet, option
+from cannery.common.option import option
 from cannery.common.references import parse_reference
 from cannery.matrix.project import Project
-from cannery.options import FORMAT, REGISTRY_CA
+from cannery.options import FORMAT, REGISTRY_CA, ProxyOptions
 from cannery.publish.policy import load
 from cannery.publish.promote import Promotion
 from cannery.registry.client import Repository
@@ -21,7 +21,7 @@ from cannery.registry.records import read_records
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromoteOptions(OptionSet):
+class PromoteOptions(ProxyOptions):
     """What is copied, and where to."""
 
     source: str = option(

@@ -12,7 +12,7 @@ from cannery.cli.common import selected
 from cannery.common import console
 from cannery.common.references import parse_reference
 from cannery.matrix.project import Project
-from cannery.options import FORMAT, RegistryOptions, RequiredTargetOptions
+from cannery.options import FORMAT, ProxyOptions, RegistryOptions, RequiredTargetOptions
 from cannery.publish.policy import load
 from cannery.publish.push import Push
 from cannery.publish.push_checks import PushOptions
@@ -20,7 +20,7 @@ from cannery.registry.client import Repository
 
 
 @dataclass(frozen=True, kw_only=True)
-class PushCommandOptions(PushOptions, RegistryOptions, RequiredTargetOptions):
+class PushCommandOptions(PushOptions, RegistryOptions, ProxyOptions, RequiredTargetOptions):
     """Which images are pushed, how, and where to."""
 
     format: str = FORMAT.field()

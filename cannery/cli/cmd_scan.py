@@ -10,16 +10,16 @@ from cannery.cli.command import Command
 from cannery.common import console
 from cannery.common.errors import Problem, UsageError, VulnerabilityError
 from cannery.common.files import now
-from cannery.common.option import OptionSet, flag, option
+from cannery.common.option import flag, option
 from cannery.common.outside import printable
 from cannery.matrix.project import Project
-from cannery.options import CA
+from cannery.options import CA, ProxyOptions
 from cannery.publish.exceptions import EXCEPTIONS, read_exceptions
 from cannery.publish.scan import SCANNERS, SEVERITIES, bills, find_scanner, published_bills, scan
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScanOptions(OptionSet):
+class ScanOptions(ProxyOptions):
     """Images or SBOMs, the scanner, and what makes it fail."""
 
     names: tuple[str, ...] = option(

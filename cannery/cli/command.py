@@ -60,7 +60,10 @@ class Command:
         console.timed(not self.quick)
         for problem in import_module("cannery.cli.defaults").unknown():
             console.say(str(problem), "warning")
-        return self.carry_out(read(self.options, given, root), project) or 0
+        options = read(self.options, given, root)
+        # All that asks the network, in this process and others, takes the proxy from there.
+        os.environ.update(getattr(options, "proxy_variables", {}))
+        return self.carry_out(options, project) or 0
 
 
 def read(

@@ -9,12 +9,17 @@ from cannery.cli import results
 from cannery.common.model import Target
 from cannery.compat.check_report import Judged, document
 from cannery.matrix.project import Project, select
+from cannery.matrix.settings import with_bases
 from cannery.options import TargetOptions
 
 
 def selected(options: TargetOptions, project: Project) -> list[Target]:
-    """The targets that the user named; all of them where none was named, less those left out."""
-    return select(project.matrix(), options.targets, options.where)
+    """The targets that the user named; all of them where none was named, less those left out.
+
+    Their bases are only from where the option ``bases`` allows.
+    """
+    targets = select(project.matrix(), options.targets, options.where)
+    return with_bases(targets, getattr(options, "bases", "any"))
 
 
 def judged(options: TargetOptions, project: Project) -> Judged:

@@ -135,7 +135,8 @@ class Base:
     """An operating system image with the release of its distribution.
 
     ``mirrors`` are references to the same image in other registries, which are tried first.
-    ``stand_in`` is the program that makes an image if no registry can be reached.
+    ``stand_in`` is the program that makes an image if no registry can be reached. One with
+    ``only_mirrors`` is taken from nowhere else.
     """
 
     name: str
@@ -145,6 +146,7 @@ class Base:
     distribution: Distribution
     mirrors: tuple[str, ...] = ()
     stand_in: Path | None = None
+    only_mirrors: bool = False
 
     @property
     def is_pinned(self) -> bool:

@@ -206,6 +206,22 @@ def index_address(text: str) -> str:
     return text
 
 
+def apt_address(text: str) -> str:
+    """``text``, an address of a mirror for apt, whose password no message may have."""
+    if not re.fullmatch(r"https?://[\w.~:/@%+-]+", text, re.ASCII):
+        raise ValueError("invalid address of a mirror. Write it as in http://mirror.example.com.")
+    return text
+
+
+def proxy_address(text: str) -> str:
+    """``text``, an address of a proxy, whose password no message may have."""
+    if not re.fullmatch(r"https?://[^/\s]+/?", text):
+        raise ValueError(
+            "invalid address of a proxy. Write it as in http://proxy.example.com:3128."
+        )
+    return text
+
+
 @dataclass(frozen=True)
 class Shard:
     """The ``index``-th of ``count`` shares of a selection, counted from 1."""

@@ -22,16 +22,23 @@ _LOGIN = re.compile(r"://([^/]+)@")
 class PackageIndex:
     """A file of certificates, and the URL of an index; empty for the default one.
 
-    Both enter a build as secrets, so neither is in a layer or in an image's history.
+    Both enter a build as secrets, so neither is in a layer or in an image's history. ``proxy`` is
+    that of build steps, empty for the one that docker is configured with, and ``no_proxy`` has the
+    hosts that are asked without it. ``apt_mirror`` is asked by apt in place of every other server;
+    empty for those of the bases.
     """
 
     ca: Path | None
     index_url: str
+    proxy: str = ""
+    no_proxy: str = ""
+    apt_mirror: str = ""
 
     def redacted(self, text: str) -> str:
-        """``text`` with asterisks in place of the user name and password in the index's URL."""
-        login = _LOGIN.search(self.index_url)
-        secrets = [login[1], unquote(login[1])] if login else []
+        """``text`` with asterisks in place of the logins in the URLs of index, proxy and mirror."""
+        urls = (self.index_url, self.proxy, self.apt_mirror)
+        logins = [login for url in urls if (login := _LOGIN.search(url))]
+        secrets = [form for login in logins for form in (login[1], unquote(login[1]))]
         # Some programs keep the user name and show the password in another notation.
         secrets += [secret.partition(":")[2] for secret in secrets]
         for secret in filter(None, secrets):

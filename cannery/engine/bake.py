@@ -24,11 +24,11 @@ from cannery.engine import client as engine
 from cannery.engine.builder import Builder, progress_mode
 from cannery.image.bake_events import Event, EventKind, Events, short
 from cannery.image.bake_file import (
-    INDEX_VARIABLE,
     Caches,
     ImageBuild,
     bake_file,
     bake_names,
+    build_variables,
     cache_variables,
     stage_file,
 )
@@ -172,13 +172,11 @@ class _BakeCall:
     def execute(self) -> Failures:
         """Build, and return the failures."""
         settings = self.settings
-        index = settings.source.index_url
         with tempfile.TemporaryDirectory(prefix="cannery-bake-") as folder:
             metadata = Path(folder) / "metadata.json"
-            text = bake_file(self.builds, settings.caches, ca=settings.source.ca, index=bool(index))
+            text = bake_file(self.builds, settings.caches, settings.source)
             argv = _argv(settings, Path(folder), text, self.mode)
-            secret = {INDEX_VARIABLE: index} if index else {}
-            secret |= cache_variables(settings.caches)
+            secret = build_variables(settings.source) | cache_variables(settings.caches)
             argv += ["--metadata-file", str(metadata)]
             self._code = stream(argv, self._line, {**ENVIRONMENT, **secret})
             if not self._code:
@@ -263,7 +261,6 @@ def _argv(settings: BakeSettings, folder: Path, text: str, mode: str) -> list[st
 def write_stage(build: ImageBuild, stage: str, folder: Path, settings: BakeSettings) -> None:
     """Write the files of a stage of ``build`` into ``folder``; "" is the last stage."""
     log, source = settings.logs / f"{build.id}.log", settings.source
-    index = source.index_url
     log.parent.mkdir(parents=True, exist_ok=True)
     tail: deque[str] = deque(maxlen=_TAIL)
     with (
@@ -275,8 +272,8 @@ def write_stage(build: ImageBuild, stage: str, folder: Path, settings: BakeSetti
             tail.append(source.redacted(line))
             output.write(tail[-1])
 
-        text = stage_file(build, (stage, folder), ca=source.ca, index=bool(index))
-        secret = {INDEX_VARIABLE: index} if index else {}
+        text = stage_file(build, (stage, folder), source)
+        secret = build_variables(source)
         argv = _argv(settings, Path(inputs), text, "plain")
         code = stream(argv, heard, {**ENVIRONMENT, **secret})
     if code:

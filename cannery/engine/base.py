@@ -170,7 +170,8 @@ class Bases:
             raise EngineError([*problems, Problem(what=what, fix=fix)])
         # That of the last build, if the builder still has it.
         known = self.notes.known(base, architecture)
-        if known and known.origin is Origin.REGISTRY and not base.is_pinned:
+        open_base = not (base.is_pinned or base.only_mirrors)
+        if open_base and known and known.origin is Origin.REGISTRY:
             return None if pull(self.builder, known.reference, architecture) else known
         return None
 
@@ -224,12 +225,22 @@ def _resolved(base: Base, reference: str, architecture: str, ca: Path | None) ->
 
 
 def _references(base: Base) -> tuple[str, ...]:
-    return (*base.mirrors, base.image)
+    if not base.only_mirrors:
+        return (*base.mirrors, base.image)
+    if not base.mirrors:
+        registry = full_reference(base.image).registry
+        what = f"base {base.name} ({base.image}): cannery.toml names no mirror of {registry}."
+        fix = f"Add it below [mirrors], or build with --bases pulled to ask {registry} itself."
+        raise EngineError(Problem(what=what, fix=fix))
+    return base.mirrors
 
 
 def _stand_in(base: Base, architecture: str, why: str) -> FoundBase:
     """An image that the engine has, or one that a program makes; ``why`` no registry is reached."""
     tag = base.bootstrap_tag(architecture)
+    if base.only_mirrors:
+        what = f"base {base.name} ({base.image}): no mirror of it can be reached ({why})."
+        raise EngineError(Problem(what=what, fix="Check [mirrors] in cannery.toml, and retry."))
     if image := _local_base(base, architecture, local_images(base_names(base, architecture))):
         kind = "the stand-in" if image.origin is Origin.STAND_IN else "the local image"
         says = f"base {base.name}: no registry can be reached ({why}); {kind}"

@@ -11,11 +11,25 @@ from pathlib import Path
 from typing import Any
 
 from cannery.common.errors import Problem, UsageError
+from cannery.common.package_index import PackageIndex
 from cannery.common.references import TARGET_FIELD, cache_name, read_reference
 from cannery.options import without_secrets
 
 INDEX_VARIABLE = "CANNERY_INDEX_URL"
 """The variable from which buildx takes the package index, so that no file holds it."""
+
+APT_VARIABLE = "CANNERY_APT"
+"""The variable from which buildx takes settings for apt, which the program use-apt-mirror reads."""
+
+PROXY_VARIABLE, NO_PROXY_VARIABLE = "CANNERY_PROXY", "CANNERY_NO_PROXY"
+"""The variables from which buildx takes the proxy of build steps."""
+
+_PROXIES = {
+    PROXY_VARIABLE: ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"),
+    NO_PROXY_VARIABLE: ("NO_PROXY", "no_proxy"),
+}
+"""Build arguments that every step gets, and that are in no cache key (BuildKit's documentation,
+"Predefined ARGs")."""
 
 INTO_ENGINE = "type=docker,oci-mediatypes=true"
 """The output of an image. Docker's media types have none for zstd: an engine with the containerd
@@ -70,8 +84,8 @@ def bake_names(ids: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def bake_file(builds: Sequence[ImageBuild], caches: Caches, *, ca: Path | None, index: bool) -> str:
-    """The text of the file; ``index`` says that ``INDEX_VARIABLE`` will be set."""
+def bake_file(builds: Sequence[ImageBuild], caches: Caches, source: PackageIndex) -> str:
+    """The text of the file, to be used with ``build_variables`` of the same ``source``."""
     names = bake_names(build.id for build in builds)
     caches, variables = _with_variables(caches)
     targets: dict[str, Any] = {}
@@ -84,14 +98,26 @@ def bake_file(builds: Sequence[ImageBuild], caches: Caches, *, ca: Path | None, 
             "cache-to": [_destination(text, build.tag) for text in caches.destinations],
         }
         targets[names[build.id]] = {
-            **_target(build, INTO_ENGINE, ca, index=index),
+            **_target(build, INTO_ENGINE, source),
             "labels": dict(build.labels),
             **{name: value for name, value in optional.items() if value},
         }
-    return _text(targets, variables)
+    return _text(targets, {**variables, **_proxies(source)})
 
 
-def stage_file(build: ImageBuild, output: tuple[str, Path], *, ca: Path | None, index: bool) -> str:
+def build_variables(source: PackageIndex) -> dict[str, str]:
+    """The environment that buildx needs for what no file holds of ``source``."""
+    apt = f'Cannery::Mirror "{source.apt_mirror}";\n' if source.apt_mirror else ""
+    secrets = {INDEX_VARIABLE: source.index_url, APT_VARIABLE: apt}
+    return {**{name: value for name, value in secrets.items() if value}, **_proxies(source)}
+
+
+def _proxies(source: PackageIndex) -> dict[str, str]:
+    values = {PROXY_VARIABLE: source.proxy, NO_PROXY_VARIABLE: source.no_proxy}
+    return {name: value for name, value in values.items() if value}
+
+
+def stage_file(build: ImageBuild, output: tuple[str, Path], source: PackageIndex) -> str:
     """The text of a file that writes the files of a stage of ``build`` into a folder.
 
     ``output`` are the stage, which is the last one if it is "", and the folder. The rest is as in
@@ -99,8 +125,8 @@ def stage_file(build: ImageBuild, output: tuple[str, Path], *, ca: Path | None, 
     """
     stage, folder = output
     [name] = bake_names([build.id]).values()
-    target = _target(build, f"type=local,dest={folder}", ca, index=index)
-    return _text({name: target | ({"target": stage} if stage else {})})
+    target = _target(build, f"type=local,dest={folder}", source)
+    return _text({name: target | ({"target": stage} if stage else {})}, _proxies(source))
 
 
 def _text(targets: Mapping[str, Any], variables: Iterable[str] = ()) -> str:
@@ -133,15 +159,17 @@ def _with_variables(caches: Caches) -> tuple[Caches, dict[str, str]]:
     return hidden, {name: secret for secret, name in variables.items()}
 
 
-def _target(build: ImageBuild, output: str, ca: Path | None, *, index: bool) -> dict[str, Any]:
-    secrets = [f"id=ca,src={ca}"] if ca else []
-    secrets += [f"id=index,env={INDEX_VARIABLE}"] if index else []
+def _target(build: ImageBuild, output: str, source: PackageIndex) -> dict[str, Any]:
+    secrets = [f"id=ca,src={source.ca}"] if source.ca else []
+    secrets += [f"id=index,env={INDEX_VARIABLE}"] if source.index_url else []
+    secrets += [f"id=apt,env={APT_VARIABLE}"] if source.apt_mirror else []
+    proxies = {name: f"\0{value}\0" for value in _proxies(source) for name in _PROXIES[value]}
     inline = {"dockerfile-inline": build.text}
     return {
         "context": str(build.folder),
         **(inline if build.text else {"dockerfile": str(build.dockerfile)}),
         "contexts": dict(build.contexts),
-        "args": dict(build.arguments),
+        "args": {**build.arguments, **proxies},
         "platforms": [build.platform],
         "attest": ["type=provenance,disabled=true"],
         "output": [output],

@@ -247,6 +247,21 @@ def _own_base(base: Base, settings: Settings) -> Base:
     return replace(base, mirrors=at_mirrors(base.image, settings.mirrors), stand_in=program)
 
 
+def with_bases(targets: Iterable[Target], allowed: str) -> list[Target]:
+    """``targets`` with bases of "any" origin, only "pulled" ones, or those of "mirrors" only."""
+    if allowed == "any":
+        return [*targets]
+    change: dict[str, Any] = {"stand_in": None, "only_mirrors": allowed == "mirrors"}
+    return [
+        replace(
+            target,
+            base=replace(target.base, **change),
+            build_base=replace(target.build_base, **change),
+        )
+        for target in targets
+    ]
+
+
 def at_mirrors(reference: str, mirrors: Mirrors) -> tuple[str, ...]:
     """The same image as ``reference`` at each mirror of its registry, by its digest if it has one.
 

@@ -98,6 +98,21 @@ def test_what_a_setting_names_must_be_there(root: Path) -> None:
         read(BuildCommandOptions, {}, root, {})
 
 
+def test_a_proxy_reaches_programs_and_build_steps(root: Path) -> None:
+    url = "http://me:hunter2@proxy.test:3128"
+    environ = {"CANNERY_PROXY": url, "CANNERY_NO_PROXY": "localhost,.test"}
+    given = read(BuildCommandOptions, {}, root, environ)
+    assert given.proxy_variables == {
+        **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), url),
+        **dict.fromkeys(("no_proxy", "NO_PROXY"), "localhost,.test"),
+    }
+    assert (given.index.proxy, given.index.no_proxy) == (url, "localhost,.test")
+    assert read(BuildCommandOptions, {}, root, {}).proxy_variables == {}
+    with pytest.raises(UsageError, match="CANNERY_PROXY: invalid address of a proxy") as caught:
+        read(BuildCommandOptions, {}, root, {"CANNERY_PROXY": "me:hunter2@proxy.test"})
+    assert "hunter2" not in str(caught.value)
+
+
 def test_a_variable_that_means_nothing_is_named() -> None:
     environ = {"CANNERY_JOBZ": "1", "CANNERY_JOBS": "1", "CANNERY_GUARD": "off", "OTHER": ""}
     [problem] = unknown(environ)

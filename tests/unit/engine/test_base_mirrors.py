@@ -141,6 +141,24 @@ def test_a_failed_builder_is_not_an_unreachable_registry(docker: Docker) -> None
         find(docker, BASE)
 
 
+def test_only_mirrors_are_asked_where_nothing_else_is_allowed(docker: Docker) -> None:
+    docker.has(local=(STAND_IN,), remote=(PINNED,))
+    with pytest.raises(EngineError, match="no mirror of it can be reached") as caught:
+        find(docker, replace(BASE, only_mirrors=True))
+    assert caught.value.problems[0].fix == "Check [mirrors] in cannery.toml, and retry."
+    assert docker.pulls == [FIRST, SECOND]
+    docker.has(remote=(SECOND, PINNED))
+    assert find(docker, replace(BASE, only_mirrors=True)).reference == SECOND
+
+
+def test_a_base_without_the_mirror_that_it_needs_is_an_error(docker: Docker) -> None:
+    docker.has(remote=(PINNED,))
+    with pytest.raises(EngineError) as caught:
+        find(docker, replace(BASE, only_mirrors=True, mirrors=()))
+    assert "cannery.toml names no mirror of docker.io." in str(caught.value)
+    assert not (docker.folder / "asked").exists()
+
+
 STAND_INS = f"""#!{sys.executable}
 import json, os, sys
 from pathlib import Path

@@ -11,14 +11,20 @@ from typing import Any
 import pytest
 
 from cannery.common.errors import UsageError
+from cannery.common.package_index import PackageIndex
 from cannery.image.bake_file import (
     Caches,
     ImageBuild,
     bake_file,
     bake_names,
+    build_variables,
     cache_variables,
     check_caches,
+    stage_file,
 )
+
+FOLDER = Path("/made")
+NOWHERE = PackageIndex(ca=None, index_url="")
 
 
 def build(name: str = "one", **more: Any) -> ImageBuild:
@@ -43,7 +49,11 @@ def test_a_file() -> None:
         arguments={"A_SHA256": "0"},
         labels={"io.cannery.key": "k"},
     )
-    text = bake_file([one, build("two")], Caches(), ca=Path("/ca.pem"), index=True)
+    text = bake_file(
+        [one, build("two")],
+        Caches(),
+        PackageIndex(ca=Path("/ca.pem"), index_url="https://index.test"),
+    )
     assert json.loads(text)["group"] == {"default": {"targets": ["one", "two"]}}
     assert target(text) == {
         "context": "/images/one",
@@ -58,9 +68,38 @@ def test_a_file() -> None:
     }
 
 
+@pytest.mark.parametrize("login", ["", "me:hunter2@"])
+def test_steps_get_the_proxy_by_variables_only(login: str) -> None:
+    url = f"http://{login}proxy.test:3128"
+    source = PackageIndex(ca=None, index_url="", proxy=url, no_proxy="localhost")
+    for text in (
+        bake_file([build()], Caches(), source),
+        stage_file(build(), ("a", FOLDER), source),
+    ):
+        assert "proxy.test" not in text
+        assert json.loads(text)["variable"] == {"CANNERY_PROXY": {}, "CANNERY_NO_PROXY": {}}
+        assert target(text)["args"] == {
+            **dict.fromkeys(("HTTP_PROXY", "http_proxy"), "${CANNERY_PROXY}"),
+            **dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "${CANNERY_PROXY}"),
+            **dict.fromkeys(("NO_PROXY", "no_proxy"), "${CANNERY_NO_PROXY}"),
+        }
+    assert build_variables(source) == {"CANNERY_PROXY": url, "CANNERY_NO_PROXY": "localhost"}
+    assert source.redacted(f"cannot connect to {url}").count("hunter2") == 0
+
+
+def test_apt_gets_its_mirror_by_a_secret() -> None:
+    url = "http://me:hunter2@mirror.test"
+    source = PackageIndex(ca=None, index_url="", apt_mirror=url)
+    text = bake_file([build()], Caches(), source)
+    assert target(text)["secret"] == ["id=apt,env=CANNERY_APT"]
+    assert "mirror.test" not in text
+    assert build_variables(source) == {"CANNERY_APT": f'Cannery::Mirror "{url}";\n'}
+    assert "hunter2" not in source.redacted(f"Err:1 {url}/debian")
+
+
 def test_template_syntax_of_bake_is_escaped() -> None:
     odd = build(arguments={"A": "${HOME} %{if} $x"}, contexts={"a": "/data/${x}"})
-    found = target(bake_file([odd], Caches(), ca=None, index=False))
+    found = target(bake_file([odd], Caches(), NOWHERE))
     assert found["args"] == {"A": "$${HOME} %%{if} $x"}
     assert found["contexts"] == {"a": "/data/$${x}"}
 
@@ -83,7 +122,7 @@ CACHES = {
 @pytest.mark.parametrize(("text", "own", "related"), CACHES.values(), ids=CACHES)
 def test_each_target_has_a_cache_of_its_own(text: str, own: str, related: str) -> None:
     caches = Caches(sources=(text,), destinations=(text,))
-    found = target(bake_file([build(related_tags=("related",))], caches, ca=None, index=False))
+    found = target(bake_file([build(related_tags=("related",))], caches, NOWHERE))
     assert found["cache-from"] == [f"type=registry,ref={own}", f"type=registry,ref={related}"]
     assert found["cache-to"] == [
         f"type=registry,ref={own},mode=max,compression=zstd,force-compression=true"
@@ -95,7 +134,7 @@ def test_cache_options_are_passed_on_to_buildx() -> None:
         sources=("type=local,src=/c", "type=registry,ref=x/{target}"),
         destinations=("type=inline", "type=local,dest=/c/{target}"),
     )
-    found = target(bake_file([build(related_tags=("related",))], caches, ca=None, index=False))
+    found = target(bake_file([build(related_tags=("related",))], caches, NOWHERE))
     assert found["cache-from"] == [
         *("type=local,src=/c", "type=registry,ref=x/one-sim", "type=registry,ref=x/related"),
     ]
@@ -135,7 +174,7 @@ SECRET = "type=s3,bucket=b,secret_access_key=hun${ter2,session_token=tok,name={t
 
 def test_secrets_of_caches_are_in_variables() -> None:
     caches = Caches(sources=(SECRET, "type=gha,token=tok"), destinations=(SECRET,))
-    text = bake_file([build()], caches, ca=None, index=False)
+    text = bake_file([build()], caches, NOWHERE)
     variables = cache_variables(caches)
     assert sorted(variables.values()) == ["hun${ter2", "tok"]
     assert json.loads(text)["variable"] == {name: {} for name in variables}
@@ -144,14 +183,14 @@ def test_secrets_of_caches_are_in_variables() -> None:
     assert target(text)["cache-to"] == [
         f"type=s3,bucket=b,secret_access_key={first},session_token={second},name=one-sim"
     ]
-    assert "variable" not in json.loads(bake_file([build()], Caches(), ca=None, index=False))
+    assert "variable" not in json.loads(bake_file([build()], Caches(), NOWHERE))
 
 
 @pytest.mark.skipif(not shutil.which("docker"), reason="needs docker's command line, no engine")
 def test_buildx_has_the_secrets_of_caches(tmp_path: Path) -> None:
     caches = Caches(destinations=(SECRET,))
     file = tmp_path / "bake.json"
-    file.write_text(bake_file([build()], caches, ca=None, index=False), encoding="utf-8")
+    file.write_text(bake_file([build()], caches, NOWHERE), encoding="utf-8")
     done = subprocess.run(
         ["docker", "buildx", "bake", "--print", "--file", str(file)],
         env={**os.environ, **cache_variables(caches)},

@@ -13,6 +13,7 @@ import pytest
 from cannery.common.bases import Address, CannSource
 from cannery.common.errors import ArtifactError
 from cannery.common.model import Target
+from cannery.common.package_index import PackageIndex
 from cannery.fetch.needs import cann_files, needed_files
 from cannery.image.bake_file import Caches, ImageBuild, bake_file
 from cannery.image.content_key import KeyInputs
@@ -229,7 +230,9 @@ def build() -> ImageBuild:
 
 
 def test_the_bake_file_has_the_dockerfile_for_taking_cann() -> None:
-    found = json.loads(bake_file([build()], Caches(), ca=Path("/ca.pem"), index=False))
+    found = json.loads(
+        bake_file([build()], Caches(), PackageIndex(ca=Path("/ca.pem"), index_url=""))
+    )
     # A bake target that uses results of another would lose the session of that one's contexts.
     assert {*found["target"]} == {"a_b"}
     main = found["target"]["a_b"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cannery.common.bases import Address
 from cannery.common.errors import CanneryError, MatrixError
-from cannery.matrix.settings import Settings, read_settings, with_settings
+from cannery.matrix.settings import Settings, read_settings, with_bases, with_settings
 from cannery.options import all_settings
 from tests.unit.matrices import DIGEST, edited, load
 
@@ -225,6 +225,21 @@ def test_a_stand_in_is_for_one_repository_of_one_registry(
     matrix = load(tmp_path, edited("image: debian:12@sha256:" + DIGEST, f"image: {image}"))
     base = with_settings(matrix, settings).targets["full"].build_base
     assert base.stand_in == (tmp_path / program if program else None)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "stand_in", "only_mirrors"),
+    [("any", True, False), ("pulled", False, False), ("mirrors", False, True)],
+)
+def test_bases_are_only_from_where_they_may_be(
+    tmp_path: Path, allowed: str, stand_in: bool, only_mirrors: bool
+) -> None:
+    (tmp_path / "make-base").touch(0o755)
+    settings = read(tmp_path, '[stand-ins]\n"docker.io/library/debian" = "make-base"\n')
+    targets = with_settings(load(tmp_path), settings).targets.values()
+    for target in with_bases(targets, allowed):
+        for base in (target.base, target.build_base):
+            assert (bool(base.stand_in), base.only_mirrors) == (stand_in, only_mirrors)
 
 
 def test_deep_nesting_is_a_mistake(tmp_path: Path) -> None:
