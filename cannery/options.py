@@ -187,8 +187,7 @@ class IndexOptions(ProxyOptions):
     def index(self) -> PackageIndex:
         """The package index, the certificates, the proxy and apt's mirror."""
         index = package_index(self.ca, self.index_url)
-        proxies = {"proxy": self.proxy, "no_proxy": self.no_proxy}
-        return replace(index, **proxies, apt_mirror=self.apt_mirror)
+        return replace(index, proxy=self.proxy, no_proxy=self.no_proxy, apt_mirror=self.apt_mirror)
 
 
 @dataclass(frozen=True, kw_only=True)
