@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds and checks container images for Ascend NPUs: see 'python build.py --help'."""
 
-import gc
-import signal
 import sys
 
 if sys.version_info < (3, 11):
@@ -15,20 +13,9 @@ if sys.version_info < (3, 11):
     )
     sys.exit(6)
 
-try:
-    # Python can drop an interrupt that comes in the middle of an import.
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    from cannery.cli import main
-
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-except KeyboardInterrupt:
-    sys.exit(130)
-
 if __name__ == "__main__":
-    # Little of what a run makes is garbage; looking for it is a tenth of what a short one takes.
-    gc.set_threshold(100000)
-    code = main()
-    # All is done: what comes while Python ends must not look like a failure.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    sys.exit(code)
+    from pathlib import Path
+
+    from cannery.__main__ import run
+
+    sys.exit(run(Path(__file__).resolve().parent))

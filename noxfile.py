@@ -295,6 +295,12 @@ def applications(session: nox.Session) -> None:
 
 
 @nox.session(tags=FULL)
+def tool(session: nox.Session) -> None:
+    """Build and install the wheel; from an empty folder to an image in a registry with it."""
+    session.run("pytest", "--quiet", "-rs", "--durations=5", "tests/tool", *session.posargs)
+
+
+@nox.session(tags=FULL)
 def engine(session: nox.Session) -> None:
     """Tests with an engine; uses the images of 'image' and 'second-image'."""
     apart = [f"--ignore={name}" for name in OTHER_MACHINES]

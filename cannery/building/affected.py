@@ -13,6 +13,7 @@ computed.
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -20,12 +21,16 @@ from pathlib import Path
 
 import yaml
 
+from cannery.building import git
 from cannery.building.git import Commit
 from cannery.common.errors import MatrixError
+from cannery.common.files import read_bytes
 from cannery.common.model import Target
 from cannery.image import simulator_spec
-from cannery.image.content_key import KeyInputs, context_files, with_mode
+from cannery.image.content_key import KeyInputs, context_files, context_names, with_mode
+from cannery.image.render import RECORD
 from cannery.matrix.files import MATRIX, is_source
+from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_files
 from cannery.verify.image_checks import ALWAYS
 
@@ -43,13 +48,34 @@ _EXECUTABLE = "100755 "
 _KEYS = "cannery/image/content_key.py"
 _SCHEMA = re.compile(r"^_SCHEMA = ([0-9]+)$", re.MULTILINE)
 
-_SIMULATOR = simulator_spec.SOURCES.relative_to(Path(__file__).parents[2])
+_SIMULATOR = Path("packages/ascend-sim")
+
+_TOOL = f"{IMAGES}{RECORD}"
 
 Texts = Mapping[str, str]
 """The texts of a commit's files by their paths."""
 
 SpecOf = Callable[[Target], str]
 """Returns the specification of a target's simulated packages."""
+
+
+def read_commit(project: Project, name: str) -> Commit:
+    """The commit ``name`` as ``affected`` takes it; with the tool's files where it has none.
+
+    Raises:
+        EngineError, FileError: it cannot be read.
+    """
+    commit = git.read_commit(project.root, name, is_read)
+    if project.is_checkout:
+        return commit
+    tools = {path: text for path, text in project.files().items() if path != MATRIX}
+    texts, entries = {**tools, **commit.texts}, {**commit.entries}
+    for file in context_names(project):
+        path = project.build_context / file
+        mode = "100755" if os.access(path, os.X_OK) else "100644"
+        texts[f"{CONTEXT}{file}"] = read_bytes(path).decode(errors="surrogateescape")
+        entries[f"{CONTEXT}{file}"] = f"{mode} blob"
+    return Commit(entries=entries, texts=texts)
 
 
 def is_read(path: str) -> bool:
@@ -71,6 +97,8 @@ def affected(
 
     Of each kind the first target is taken.
     """
+    if before.texts.get(_TOOL) != after.texts.get(_TOOL):
+        return {target.id: f"changed: {_TOOL}, by another cannery" for target in targets}
     paths = before.entries.keys() | after.entries.keys()
     changed = sorted(p for p in paths if before.entries.get(p) != after.entries.get(p))
     spec = stand_in if simulate else (lambda _: "")

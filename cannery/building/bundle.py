@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from cannery import __version__
 from cannery.building import git
 from cannery.building.bases import bases, keep_bases
 from cannery.building.plan import Action
@@ -209,7 +210,10 @@ def make_bundle(project: Project, selection: Selection, options: BuildOptions, o
         _keep_artifacts(targets, options, folder / ARTIFACTS)
         finder = Bases(builder=builder, notes=BaseCache(state=project.state), ca=source.ca)
         keep_bases(folder, [base for target in targets for base in bases(target).values()], finder)
-        _download_packages(project.root / "requirements.txt", folder / "checkout", source)
+        if project.is_checkout:
+            _download_packages(project.root / "requirements.txt", folder / "checkout", source)
+        else:
+            console.say(f"install cannery {__version__} there: it is not in the bundle", "warning")
         options = replace(
             options,
             artifacts=folder / ARTIFACTS,

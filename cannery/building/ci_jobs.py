@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from cannery import __version__
 from cannery.common.errors import Problem, UsageError
 from cannery.common.model import Target
 from cannery.image.layers import Layer
@@ -178,7 +179,7 @@ def to_names(jobs: Sequence[Job]) -> str:
     return "".join(f"{name}\n" for job in jobs for name in job.targets)
 
 
-def to_gitlab(jobs: Sequence[Job], *, simulate: bool) -> str:
+def to_gitlab(jobs: Sequence[Job], *, simulate: bool, is_checkout: bool = True) -> str:
     """The text of a child pipeline, which needs only variables from its parent.
 
     Where PARENT_SOURCE says that a schedule has started it, its builds read no cache.
@@ -191,7 +192,11 @@ def to_gitlab(jobs: Sequence[Job], *, simulate: bool) -> str:
         }
         for job in jobs
     }
-    pipeline = {"stages": ["build"], ".build": _build(simulate=simulate), **rows}
+    pipeline = {
+        "stages": ["build"],
+        ".build": _build(simulate=simulate, is_checkout=is_checkout),
+        **rows,
+    }
     if not rows:
         # GitLab refuses a pipeline without any job (gitlab-org/gitlab, issue 331816).
         job = {"stage": "build", "script": ["echo 'No target is affected.'"]}
@@ -199,9 +204,18 @@ def to_gitlab(jobs: Sequence[Job], *, simulate: bool) -> str:
     return yaml.safe_dump(pipeline, sort_keys=False, width=1000)
 
 
-def _build(*, simulate: bool) -> dict[str, Any]:
+def _build(*, simulate: bool, is_checkout: bool) -> dict[str, Any]:
     flag = " --simulate" if simulate else ""
     options = f"{flag} ${{force:+$force}}".strip()
+    build = f'build "${{names[@]/#/--target=}}" {options}'
+    install = f"python3 -m venv .venv && .venv/bin/pip install cannery=={__version__}"
+    script, after = [install, f".venv/bin/cannery {build}"], []
+    if is_checkout:
+        script = [f"bash setup.sh python build.py {build}"]
+        after = [
+            'read -ra names <<<"$TARGETS"',
+            f'.venv/bin/python .ci/summary.py images{flag} "${{names[@]}}"',
+        ]
     return {
         "stage": "build",
         "timeout": "3 hours",
@@ -209,11 +223,8 @@ def _build(*, simulate: bool) -> dict[str, Any]:
         "script": [
             'read -ra names <<<"$TARGETS"',
             'if [ "${PARENT_SOURCE:-}" = schedule ]; then force=--force; fi',
-            f'bash setup.sh python build.py build "${{names[@]/#/--target=}}" {options}',
+            *script,
         ],
-        "after_script": [
-            'read -ra names <<<"$TARGETS"',
-            f'.venv/bin/python .ci/summary.py images{flag} "${{names[@]}}"',
-        ],
+        **({"after_script": after} if after else {}),
         "artifacts": {"when": "always", "paths": [".cannery/reports"], "expire_in": "30 days"},
     }

@@ -32,7 +32,7 @@ from cannery.fetch.artifacts import check_artifacts
 from cannery.fetch.needs import CANN, missing_files, needed_files
 from cannery.image.content_key import LABEL, SIMULATOR, context_files
 from cannery.image.drift import compare, require_in_sync
-from cannery.image.render import Rendered, Renderer
+from cannery.image.render import Rendered, Renderer, tool_record
 from cannery.image.simulator_spec import recipe
 from cannery.image.vendor_image import image_of, vendor_files
 from cannery.matrix.matrix import Matrix
@@ -160,7 +160,10 @@ def _committed(project: Project, renderer: Renderer, selection: Selection) -> di
     """
     committed = renderer.render_all([replace(t, vendor_image="") for t in selection.targets])
     files = {path: text for one in committed.values() for path, text in one.paths(project).items()}
-    only = f" --target {selection.targets[0].id}" if len(committed) == 1 else ""
+    files |= tool_record(project, renderer.context, changed=False)
+    # RECORD is written with all targets only.
+    one = len(committed) == 1 and project.is_checkout
+    only = f" --target {selection.targets[0].id}" if one else ""
     require_in_sync(project, compare(project, files), f"python build.py render{only}")
     return committed
 

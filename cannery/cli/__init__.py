@@ -13,20 +13,22 @@ from contextlib import suppress
 from pathlib import Path
 
 from cannery.cli import results
+from cannery.cli.find_project import find_project, project_option
 from cannery.cli.parser import DEFAULT, parse
+from cannery.common import program
 from cannery.common.errors import INTERRUPTED, CanneryError, EngineError, FileError
 from cannery.common.outside import printable
-
-ROOT = Path(__file__).resolve().parents[2]
-"""The checkout that this code is part of."""
+from cannery.common.tool import CHECKOUT, INSTALLED
 
 
-def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
+def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
     """Run the command that ``argv`` names and return the exit code; see docs/reference.md.
 
-    ``root`` is the folder with the matrix.yaml that the command is about.
+    ``root`` is the checkout that the command is about, unless ``argv`` has --project. Without both
+    it is the project of the working directory.
     """
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    program.called("" if root else "cannery")
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGALRM, _interrupt_again)
     sys.unraisablehook = _unraisable
@@ -43,14 +45,14 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
     except ModuleNotFoundError as error:
         if not error.name or error.name.partition(".")[0] == "cannery":
             raise
-        return _fail(
-            EngineError(
-                f"{sys.executable} has no module {error.name!r}. Install the requirements of "
-                "build.py into a virtual environment, and use its Python:\n"
-                f"    bash {ROOT}/setup.sh --venv && . {ROOT}/.venv/bin/activate"
-            ),
-            as_json=as_json,
-        )
+        what = f"{sys.executable} has no module {error.name!r}."
+        fix = "Install cannery again, with what it needs."
+        if not INSTALLED:
+            fix = (
+                "Install the requirements of build.py into a virtual environment, and use its "
+                f"Python:\n    bash {CHECKOUT}/setup.sh --venv && . {CHECKOUT}/.venv/bin/activate"
+            )
+        return _fail(EngineError(f"{what} {fix}"), as_json=as_json)
     except KeyboardInterrupt:
         _tell("interrupted; what was running has been stopped.")
         return INTERRUPTED
@@ -79,10 +81,11 @@ def _fail(error: CanneryError, *, as_json: bool) -> int:
     return error.exit_code
 
 
-def _run(arguments: list[str], root: Path) -> int:
+def _run(arguments: list[str], root: Path | None) -> int:
     if sys.stdout is None:
         # Its number would be given to the next file that is opened, and written to.
         raise FileError("standard output is closed.")
+    folder, arguments = project_option(arguments)
     if arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version"):
         arguments.insert(0, DEFAULT)
     try:
@@ -90,7 +93,9 @@ def _run(arguments: list[str], root: Path) -> int:
     except SystemExit:
         # How argparse ends after --help and --version.
         return 0
-    return command.run(given, root)
+    if command.without_project:
+        return command.run(given, folder or root or Path.cwd())
+    return command.run(given, find_project(folder) if folder or not root else root)
 
 
 def _tell(message: str) -> None:

@@ -21,7 +21,7 @@ from cannery.building.running import build_all, look_up_bases, raise_for_plan
 from cannery.cli import results
 from cannery.cli.command import Command, read
 from cannery.cli.common import selected
-from cannery.common import console
+from cannery.common import console, program
 from cannery.common.console import fold
 from cannery.common.errors import BusyError, FileError, Problem, file_error, raise_all
 from cannery.common.files import now, read_text
@@ -139,7 +139,7 @@ def _show(plan: Plan, options: BuildCommandOptions, needs: Sequence[Need], comma
                 for line in missing.splitlines()
             )
             blocks.append("\n".join(chain.from_iterable(lines)))
-        print("\n\n".join(blocks))
+        print(program.text("\n\n".join(blocks)))
         return
     if dropped:
         console.error(screen(needs, options.artifacts, command))

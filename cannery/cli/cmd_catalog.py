@@ -48,6 +48,12 @@ def run(options: CatalogOptions, project: Project) -> None:
     console.say(f"the table in {name} is in sync", "ok")
 
 
+def has_table(project: Project) -> bool:
+    """Whether the page for the table has a place for it."""
+    page = project.root / page_with_table(project.root)
+    return page.is_file() and MARKERS[0] in read_text(page).splitlines()
+
+
 def write_table(project: Project) -> bool:
     """Write the table; returns True if it has changed."""
     with project.editing():

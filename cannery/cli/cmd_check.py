@@ -63,7 +63,8 @@ def run(options: CheckOptions, project: Project) -> None:
         return targets
 
     def text(targets: Judged) -> str:
-        aged = outdated(project.compat().sources.values(), today)
+        sources = project.compat().sources.values() if project.is_checkout else ()
+        aged = outdated(sources, today)
         matrix = project.matrix()
         every = len(targets) == len(matrix.targets)
         unused = (

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from cannery.building import git
-from cannery.building.affected import affected, is_read
+from cannery.building.affected import affected, read_commit
 from cannery.building.ci_jobs import MAX_CI_JOBS, Job, make_jobs, to_github, to_gitlab, to_names
 from cannery.building.plan import missing
 from cannery.cli.command import Command
@@ -78,7 +78,7 @@ def run(options: CiOptions, project: Project) -> None:
     jobs = plan_ci(project, selected(options, project), options)
     formats: dict[str, Callable[[Sequence[Job]], str]] = {
         "github": to_github,
-        "gitlab": partial(to_gitlab, simulate=options.simulate),
+        "gitlab": partial(to_gitlab, simulate=options.simulate, is_checkout=project.is_checkout),
         "names": to_names,
     }
     print(formats[options.format](jobs), end="")
@@ -115,9 +115,9 @@ def _affected(project: Project, targets: Sequence[Target], options: CiOptions) -
     if changes := git.changed(project.root, untracked=False):
         what = f"--since compares commits, but these files have changed: {', '.join(changes)}."
         raise UsageError(Problem(what=what, fix="Commit them, or leave out --since."))
-    after = git.read_commit(project.root, "HEAD", is_read)
+    after = read_commit(project, "HEAD")
     try:
-        before = git.read_commit(project.root, base, is_read)
+        before = read_commit(project, base)
     except EngineError as error:
         return {target.id: f"{base[:12]} cannot be read: {error}" for target in targets}
     return affected(before, after, targets, simulate=options.simulate, stand_in=stand_in)

@@ -43,7 +43,8 @@ _BODIES = {
 
 def run(options: CompletionOptions, project: Project) -> None:
     """Print the script for a shell. It asks build.py for the ids of targets when they are typed."""
-    ask = shlex.join([sys.executable, str(project.root / "build.py"), "list", "--format", "names"])
+    started = [str(project.root / "build.py")] if project.is_checkout else ["-m", "cannery"]
+    ask = shlex.join([sys.executable, *started, "list", "--format", "names"])
     body = _BODIES[options.shell].format(list=f"{ask} 2>/dev/null")
     print(
         shtab.complete(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``build.py doctor``: the program ``ascend-doctor`` of this checkout."""
+"""``build.py doctor``: the program ``ascend-doctor``: its sources, or the file in images."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 from cannery.cli.command import Command
 from cannery.common.option import OptionSet, option
+from cannery.common.tool import CHECKOUT, INSTALLED, tool_path
 from cannery.matrix.project import Project
 
 
@@ -35,14 +35,23 @@ COMMAND = Command(
     example="doctor --log train.log",
     options=DoctorOptions,
     passes_on=True,
+    without_project=True,
 )
 
 
-FOLDER = Path(__file__).resolve().parents[2] / "packages" / "ascend-doctor"
+FOLDER = CHECKOUT / "packages" / "ascend-doctor"
 
 
 def run(options: DoctorOptions, _: Project) -> int:
     """Run it with the words as they were typed; the exit code is its own."""
+    if INSTALLED:
+        argv = [
+            sys.executable,
+            "-P",
+            str(tool_path("cannery/image/context/ascend-doctor")),
+            *options.words,
+        ]
+        return subprocess.run(argv, check=False).returncode
     path = os.pathsep.join(filter(None, (str(FOLDER), os.environ.get("PYTHONPATH"))))
     # -P: nothing in the working directory stands in for a module.
     argv = [sys.executable, "-P", "-m", "ascend_doctor", *options.words]

@@ -10,7 +10,7 @@ from typing import Any
 from cannery.cli import results as printing
 from cannery.cli.command import Command
 from cannery.cli.common import selected
-from cannery.common import console
+from cannery.common import console, program
 from cannery.common.console import columns, fold
 from cannery.common.model import Target
 from cannery.common.option import option
@@ -59,7 +59,7 @@ def run(options: ListOptions, project: Project) -> None:
     elif options.format == "json":
         printing.show(_documents(project, targets, verbose=options.verbose))
     else:
-        print(_table(target_rows(project, targets), verbose=options.verbose))
+        print(program.text(_table(target_rows(project, targets), verbose=options.verbose)))
 
 
 def _table(rows: Sequence[TargetRow], *, verbose: bool) -> str:

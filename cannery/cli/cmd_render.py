@@ -13,7 +13,7 @@ from cannery.common.errors import counted
 from cannery.common.model import Target
 from cannery.common.option import flag
 from cannery.image.drift import Difference, compare, require_in_sync
-from cannery.image.render import Renderer
+from cannery.image.render import Renderer, tool_record, upgrade_note
 from cannery.matrix.project import Project
 from cannery.options import TargetOptions
 from cannery.publish.policy import load
@@ -46,6 +46,8 @@ def run(options: RenderOptions, project: Project) -> None:
         return
     load(project.publish_file, project.matrix())
     targets, difference, _ = _compared(project, options)
+    if difference.changed and (note := upgrade_note(project)):
+        console.say(f"{note}; what differs is shown below", "warning")
     require_in_sync(project, difference, "python build.py render")
     console.say(f"images/ is in sync ({counted(len(targets), 'target')})", "ok")
 
@@ -55,6 +57,7 @@ def write_images(project: Project, options: TargetOptions | None = None) -> list
     # Two runs at once would take each other's temporary files for strays, and remove files twice.
     with project.editing():
         targets, difference, rendered = _compared(project, options or TargetOptions())
+        note = upgrade_note(project) if difference.changed else ""
         changed = {path: rendered[path] for path in difference.changed}
         project.write(changed, remove=difference.orphans)
     for verb, paths in (
@@ -65,6 +68,8 @@ def write_images(project: Project, options: TargetOptions | None = None) -> list
         for path in paths:
             console.say(f"{verb} {path.relative_to(project.root)}")
     console.say(f"{counted(len(targets), 'target')} rendered", "ok")
+    if note:
+        console.say(f"{note}: its images differ; see 'git diff images'", "warning")
     if difference.changed and len(targets) == 1:
         console.say(f"now build it: python build.py build {targets[0].id}")
     return [*difference.changed, *difference.orphans]
@@ -75,7 +80,14 @@ def _compared(
 ) -> tuple[list[Target], Difference, dict[Path, str]]:
     targets, matrix = selected(options, project), project.matrix()
     rendered: dict[Path, str] = {}
-    for image in Renderer(project).render_all(targets).values():
+    renderer = Renderer(project)
+    for image in renderer.render_all(targets).values():
         rendered |= image.paths(project)
     every = len(targets) == len(matrix.targets)
-    return targets, compare(project, rendered, matrix.targets if every else ()), rendered
+    known = matrix.targets if every else ()
+    difference = compare(project, rendered, known)
+    if every and not project.is_checkout:
+        changed = bool(difference.changed or difference.orphans)
+        rendered |= tool_record(project, renderer.context, changed=changed)
+        difference = compare(project, rendered, known)
+    return targets, difference, rendered

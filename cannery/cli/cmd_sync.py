@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from cannery.cli.cmd_catalog import write_table
+from cannery.cli.cmd_catalog import has_table, write_table
 from cannery.cli.cmd_render import write_images
 from cannery.cli.command import Command
 from cannery.cli.commands import GROUPS, UNLISTED, load
@@ -25,11 +25,12 @@ from cannery.publish.catalog import inserted
 COMMAND = Command(
     description="Brings everything up to date that is generated: locks the targets whose lock is "
     "missing or does not fit matrix.yaml any more, renders images/, and writes the schemas of the "
-    "YAML files, the reference of the commands and the table of images. Says what has changed. "
-    "Other locks stay as they are; the package index is asked only if one is missing.",
+    "YAML files, the reference of the commands and the table of images, where the project has "
+    "them. Says what has changed. Other locks stay as they are; the package index is asked only "
+    "if one is missing.",
     reads="what 'lock', 'render' and 'catalog' read",
-    writes="images/, docs/targets.md, and schemas/ and docs/reference.md where the checkout has "
-    "them",
+    writes="images/, the table of 'catalog' where a page has a place for it, and in a checkout of "
+    "cannery schemas/ and docs/reference.md",
     example="sync",
     options=IndexOptions,
 )
@@ -52,13 +53,14 @@ def run(options: IndexOptions, project: Project) -> None:
     schemas = _write_schemas(project)
     pages = 0
     page = project.root / "docs" / "reference.md"
-    if os.path.lexists(page):
+    if project.is_checkout and os.path.lexists(page):
         before = read_text(page)
         after = inserted(before, reference(), "docs/reference.md", MARKERS)
         if after != before:
             project.write({page: after})
             pages += 1
-    pages += write_table(project)
+    if project.is_checkout or has_table(project):
+        pages += write_table(project)
     changes = [
         counted(locks, "lock"),
         f"{counted(rendered, 'file')} of images/",
@@ -72,6 +74,8 @@ def run(options: IndexOptions, project: Project) -> None:
 
 
 def _write_schemas(project: Project) -> int:
+    if not project.is_checkout:
+        return 0
     folder = project.root / "schemas"
     before = {path: read_text(path) for path in folder.glob("*.schema.json")}
     if not before:

@@ -12,7 +12,7 @@ from cannery.building.packages import update_packages
 from cannery.cli import results
 from cannery.cli.command import Command
 from cannery.cli.common import selected
-from cannery.common import console
+from cannery.common import console, program
 from cannery.common.console import fold
 from cannery.common.errors import MatrixError, OutOfSyncError, Problem, counted
 from cannery.common.files import now, read_text
@@ -139,7 +139,8 @@ def _show(news: Sequence[UpdateNotice], *, as_json: bool) -> None:
         lines = []
         for notice in group:
             lines += [notice.what, *(f"    {name}" for name in notice.targets)]
-        print(*fold([*lines, f"  -> {change}", ""], console.reading_width()), sep="\n")
+        block = [*lines, program.text(f"  -> {change}"), ""]
+        print(*fold(block, console.reading_width()), sep="\n")
 
 
 def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> None:
@@ -148,7 +149,7 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
         rows = [asdict(row) for row in new.rows]
         results.show({"targets": [*new.targets], "rows": rows, "text": new.text})
     elif new.text:
-        print(new.text)
+        print(program.text(new.text))
     summary = f"{counted(len(new.targets), 'new target')}, {counted(len(new.rows), 'new row')}"
     if options.check and new.text:
         what = f"matrix.yaml and compat.yaml lack {summary}."

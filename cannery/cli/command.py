@@ -32,7 +32,8 @@ class Command:
     ``options`` is the class of its options, ``one_of`` fields of it of which it needs at least
     one. The words after one that ``passes_on`` are another program's. ``reads`` and ``writes`` name
     files and what else it uses, and ``example`` the words after build.py. One that is ``quick``
-    says no times. Its name and summary are in the table of commands, and ``carry_out`` is the
+    says no times, and one ``without_project`` needs no matrix.yaml. Its
+    name and summary are in the table of commands, and ``carry_out`` is the
     function ``run`` of its file, which returns the exit code.
     """
 
@@ -44,6 +45,7 @@ class Command:
     one_of: tuple[str, ...] = ()
     passes_on: bool = False
     quick: bool = False
+    without_project: bool = False
     name: str = ""
     summary: str = ""
     carry_out: Callable[[Any, Any], int | None] = lambda _options, _project: 0
@@ -54,7 +56,7 @@ class Command:
         return declared(self.options)
 
     def run(self, given: Given, root: Path) -> int:
-        """Carry it out in the checkout ``root``, and return the exit code."""
+        """Carry it out in the project ``root``, and return the exit code."""
         # By name, because help is not to wait for what this imports.
         project = import_module("cannery.matrix.project").Project(root=root)
         console.timed(not self.quick)
@@ -71,7 +73,7 @@ def read(
 ) -> _T:
     """The values of ``options`` that the user gave, then those of settings, and then the defaults.
 
-    A default path is one below the checkout ``root``. See ``find`` for what settings raise.
+    A default path is one below the project ``root``. See ``find`` for what settings raise.
 
     Raises:
         UsageError: what has to exist does not, or a value is needed and nothing has it.

@@ -42,6 +42,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "ci": "print the jobs of a CI run",
     },
     "other": {
+        "init": "make a project of your own in an empty folder",
         "config": "show the settings, and where each is from",
         "doctor": "find what is wrong with this host, or with a failed run",
     },

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cannery.cli import results
+from cannery.common import program
 from cannery.common.model import Target
 from cannery.compat.check_report import Judged, document
 from cannery.matrix.project import Project, select
@@ -33,4 +34,4 @@ def show(targets: Judged, shown: Callable[[Judged], str], *, as_json: bool) -> N
     if as_json:
         results.show(document(targets))
     else:
-        print(shown(targets))
+        print(program.text(shown(targets)))

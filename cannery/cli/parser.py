@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from cannery import __version__
 from cannery.cli.command import Command, Given
 from cannery.cli.commands import GROUPS, SUMMARIES, load, removal
-from cannery.common import console
+from cannery.common import console, program
 from cannery.common.errors import Problem, UsageError, closest, did_you_mean
 from cannery.common.option import Declared
 
@@ -34,6 +34,9 @@ _OPTION = re.compile(r"-[^0-9 ][^ ]*$")
 
 
 class _Parser(argparse.ArgumentParser):
+    def format_help(self) -> str:
+        return program.text(super().format_help())
+
     def error(self, message: str) -> NoReturn:
         message += "" if message.endswith(("?", ".")) else "."
         raise UsageError(f"{message} See '{self.prog} --help'.")
@@ -64,7 +67,7 @@ def parse(words: Sequence[str]) -> tuple[Command, Given]:
     if words[0] == HELP:
         words = [*(word for word in words[1:] if word != HELP), "--help"]
     if words[0] in ("-h", "--help"):
-        print(overview())
+        print(program.text(overview()))
         raise SystemExit(0)
     if words[0] == "--version":
         print(f"cannery {__version__}")
@@ -128,6 +131,7 @@ def overview() -> str:
             "",
             "'build.py help COMMAND' shows the options of a command and an example;",
             "'build.py --target ID' is a build; 'build.py help completion' is for your shell.",
+            "--project DIR: the folder of matrix.yaml, if it is not this one or one above.",
             "Exit codes: docs/reference.md",
         ]
     )

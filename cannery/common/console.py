@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Literal
 
+from cannery.common import program
 from cannery.common.outside import printable
 
 Kind = Literal["", "error", "warning", "ok"]
@@ -56,8 +57,9 @@ def say(message: str, kind: Kind = "") -> None:
 
 
 def error(message: str) -> None:
-    """Show why build.py fails."""
-    show(f"{_coloured('build.py:', 'error')} {printable(message)}\n")
+    """Show why the program fails."""
+    name = program.text("build.py:")
+    show(f"{_coloured(name, 'error')} {printable(message)}\n")
 
 
 def show_result(text: str, *, failed: bool) -> None:
@@ -68,6 +70,7 @@ def show_result(text: str, *, failed: bool) -> None:
 
 def show(text: str) -> None:
     """Show ``text``. A closed stderr does not stop a build."""
+    text = program.text(text)
     if _writers:
         _writers[-1](text)
     elif sys.stderr is not None:

@@ -17,6 +17,7 @@ from packaging.version import Version
 from cannery.common.cann_version import CannVersion
 from cannery.common.files import write_files
 from cannery.common.model import SIMULATED_CHIPS
+from cannery.common.tool import CHECKOUT
 from cannery.compat.facts import Compat, Pairing
 from cannery.compat.files import file_row, name_in
 from cannery.image.environment import atb_variables
@@ -26,7 +27,7 @@ from cannery.matrix.project import Project
 from cannery.update.new_target import layout_of
 
 SIM_FILE = SOURCES / "ascend_sim" / "releases.json"
-DOCTOR_FILE = SOURCES.parent / "ascend-doctor" / "ascend_doctor" / "facts.json"
+DOCTOR_FILE = CHECKOUT / "packages" / "ascend-doctor" / "ascend_doctor" / "facts.json"
 
 MACHINE = "{machine}"
 """Stands for the machine in the names of packages, which are the same for each."""
@@ -140,5 +141,5 @@ def companion_files(matrix: Matrix, compat: Compat) -> dict[Path, str]:
 
 
 if __name__ == "__main__":
-    checkout = Project(root=Path(__file__).resolve().parents[2])
+    checkout = Project(root=CHECKOUT)
     write_files(companion_files(checkout.matrix(), checkout.compat()))

@@ -13,10 +13,11 @@ from typing import Any
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import Problem, UsageError
 from cannery.common.model import SIMULATED_CHIPS, Target
+from cannery.common.tool import tool_path
 from cannery.deploy.run_spec import DRIVER
 from cannery.image.environment import atb_variables, python_paths
 
-SOURCES = Path(__file__).parents[2] / "packages" / "ascend-sim"
+SOURCES = tool_path("packages/ascend-sim")
 """The product beside this one, and build context of the simulated packages."""
 
 SYMBOLS = SOURCES / "ascend_sim" / "cann_symbols.json"
@@ -60,7 +61,9 @@ def package_spec(target: Target) -> dict[str, Any]:
     """
     if not SOURCES.is_dir():
         what = f"there is no folder {SOURCES}, from which simulated packages are made."
-        raise UsageError(Problem(what=what, fix="Run cannery from a checkout of its repository."))
+        raise UsageError(
+            Problem(what=what, fix="Install cannery again, or use a whole checkout of it.")
+        )
     if target.chip not in SIMULATED_CHIPS:
         known = ", ".join(SIMULATED_CHIPS)
         what = f"{target.id} has chip {target.chip}, but the software device supports only {known}."

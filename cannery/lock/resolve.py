@@ -86,15 +86,17 @@ def write_locks(
     project: Project, targets: Sequence[Target], upgrade: Sequence[str], source: PackageIndex
 ) -> Locking:
     """Lock the build stage and every target; each target is tried, also after a failure."""
-    paths = [project.build_lock]
+    paths = [project.build_lock] if project.is_checkout else []
     for target in targets:
         paths += [project.lock(target), project.build_requirements_lock(target)]
     before = {path: _text(path) for path in paths}
-    console.say("resolving the packages of the build stage")
-    # All targets share this lock, so it is for the oldest glibc.
-    bases = [target.build_base for target in project.matrix().targets.values()]
-    oldest = min(bases, key=lambda base: [int(number) for number in base.glibc.split(".")])
-    texts = {project.build_lock: lock_build_stage(project, oldest, source)}
+    texts: dict[Path, str] = {}
+    if project.is_checkout:
+        console.say("resolving the packages of the build stage")
+        # All targets share this lock, so it is for the oldest glibc.
+        bases = [target.build_base for target in project.matrix().targets.values()]
+        oldest = min(bases, key=lambda base: [int(number) for number in base.glibc.split(".")])
+        texts[project.build_lock] = lock_build_stage(project, oldest, source)
     failures: dict[str, CanneryError] = {}
     metadata = Metadata(source)
     for number, target in enumerate(targets, 1):

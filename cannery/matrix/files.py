@@ -9,13 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
+
+from cannery import __version__
 from cannery.common.documents import Items, Map, load_yaml, read_text
-from cannery.common.errors import FileError, Problem, did_you_mean
+from cannery.common.errors import FileError, MatrixError, Problem, did_you_mean
+from cannery.common.tool import is_checkout, tool_path
 from cannery.matrix.families import expand
 
 MATRIX = "matrix.yaml"
+SCHEMA = 2
+"""Of MATRIX."""
+
 FACTS = "cannery/data/compat.yaml"
-"""Below the folder of MATRIX, whose targets are judged by it."""
+"""Of a checkout of cannery: by what targets are judged."""
 
 SETTINGS = "cannery.toml"
 
@@ -34,7 +42,7 @@ DATA: Mapping[str, tuple[str, ...]] = {
         "recommended": ("recommended",),
     }.items()
 }
-"""The files that say what targets can have, below the folder of MATRIX, and the keys of each."""
+"""The files of a checkout of cannery that say what targets can have, and the keys of each."""
 
 CATALOGUE = "cannery/data/targets.yaml"
 """The matrix.yaml with the targets that come with the program."""
@@ -46,20 +54,29 @@ CHANGES = ("replace", "extend")
 """How a definition can say that it means the one of the same name in a file of DATA."""
 
 
+class ToolText(str):
+    """The text of a file of the tool, for a project that cannot change it."""
+
+    __slots__ = ()
+
+
 def is_source(path: str) -> bool:
     """Whether what the targets are is read from the file ``path`` of a checkout."""
     return path in (MATRIX, FACTS) or path in DATA
 
 
 def read_data(root: Path) -> dict[str, str]:
-    """The files of DATA that are below ``root``, and CATALOGUE.
+    """The files of DATA by which the project in ``root`` is read, and CATALOGUE.
 
     Raises:
         FileError: one cannot be read.
         MatrixError: one is not UTF-8 text.
     """
-    names = (*DATA, CATALOGUE)
-    return {name: read_text(root / name, name) for name in names if os.path.lexists(root / name)}
+    paths = {name: tool_path(name, root) for name in (*DATA, CATALOGUE)}
+    kind = str if is_checkout(root) else ToolText
+    return {
+        name: kind(read_text(path, name)) for name, path in paths.items() if os.path.lexists(path)
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +97,7 @@ def load_with_data(text: str, name: str, data: Data, problems: list[Problem]) ->
         MatrixError: a file is not YAML, or no mapping.
     """
     top = load_yaml(text, name, problems)
+    _refuse_newer(top)
     changed: dict[tuple[str, str], str] = {}
     for path, keys in DATA.items():
         if path not in data:
@@ -162,16 +180,41 @@ def catalogue(data: Data) -> Mapping[str, Map]:
     return targets
 
 
+def _refuse_newer(top: Map) -> None:
+    """Raise MatrixError for a file of a newer cannery; its other keys may have a new meaning."""
+    schema, needed = str(top.get("schema", "")), str(top.get("requires", ""))
+    place, what = top.place("schema"), ""
+    if schema.isascii() and schema.isdigit() and int(schema) > SCHEMA:
+        what = f"schema {schema} is of a newer cannery; version {__version__} reads {SCHEMA}."
+    elif (wanted := required_versions(needed)) and not wanted.contains(__version__, True):
+        what = f"this project requires {needed}, and this is cannery {__version__}."
+        place = top.place("requires")
+    if what:
+        fix = "Install the other one, as with: pip install --upgrade "
+        fix += f"'{needed or 'cannery'}'; or uv tool upgrade cannery."
+        raise MatrixError(Problem(what=what, fix=fix, where=place))
+
+
+def required_versions(text: str) -> SpecifierSet | None:
+    """The versions of cannery that ``text`` allows, as in "cannery>=0.2"; None if it is none."""
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement:
+        return None
+    is_plain = not (requirement.url or requirement.extras or requirement.marker)
+    return requirement.specifier if requirement.name == "cannery" and is_plain else None
+
+
 def read_facts(matrix: Path) -> str:
-    """The text of compat.yaml below the folder of ``matrix``, even where ``matrix`` is a link.
+    """The text of compat.yaml for the folder of ``matrix``, even where ``matrix`` is a link.
 
     Raises:
-        FileError: there is none, or it cannot be read.
+        FileError: it cannot be read.
         MatrixError: it is not UTF-8 text.
     """
-    path = matrix.parent / FACTS
+    path = tool_path(FACTS, matrix.parent)
     if not path.exists():
         what = f"cannot read {path}: no such file or directory."
-        fix = f"{matrix.name} is judged by the {FACTS} beside it. Put it there."
+        fix = "Targets are judged by it: restore it, or install cannery again."
         raise FileError(Problem(what=what, fix=fix))
     return read_text(path, FACTS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paths of a checkout, all below the project's root, and what is read from them."""
+"""The paths of a project, all below its root, those of the tool's files, and what is read there."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from cannery.common import documents
 from cannery.common.documents import Map
 from cannery.common.files import exclusive, read_text, write_files
 from cannery.common.model import Target
+from cannery.common.program import BUILD_PY, COMMAND
+from cannery.common.tool import is_checkout, tool_path
 from cannery.compat import Compat, parse_compat
 from cannery.matrix.files import FACTS, MATRIX, Data, catalogue, read_data, read_facts
 from cannery.matrix.matrix import Matrix, select_targets
@@ -25,9 +27,14 @@ VERIFIED = "verified"
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
-    """A checkout. ``root`` is the folder of matrix.yaml."""
+    """A project. ``root`` is the folder of matrix.yaml."""
 
     root: Path
+
+    @property
+    def program(self) -> str:
+        """The command in generated files, which is the same whoever writes them."""
+        return BUILD_PY if self.is_checkout else COMMAND
 
     @property
     def matrix_file(self) -> Path:
@@ -40,12 +47,22 @@ class Project:
     @property
     def templates(self) -> Path:
         """The templates of Dockerfiles."""
-        return self.root / "cannery" / "image" / "templates"
+        return tool_path("cannery/image/templates", self.root)
 
     @property
     def build_context(self) -> Path:
         """The build context ``cannery`` of every Dockerfile: programs and the image's guard."""
-        return self.root / "cannery" / "image" / "context"
+        return tool_path("cannery/image/context", self.root)
+
+    @property
+    def checks(self) -> Path:
+        """The image tests, which have a folder for each component."""
+        return tool_path("tests/image", self.root)
+
+    @property
+    def is_checkout(self) -> bool:
+        """Whether the tool's own files are part of the project, and commands may change them."""
+        return is_checkout(self.root)
 
     @property
     def build_lock(self) -> Path:

@@ -38,6 +38,7 @@ from cannery.common.models import (
     Model,
     SchemaVersion,
     Unique,
+    fitting,
     in_order,
     matching,
     raise_mistakes,
@@ -53,11 +54,13 @@ from cannery.matrix.file_definitions import Requirements, named
 from cannery.matrix.files import (
     FACTS,
     MATRIX,
+    SCHEMA,
     Data,
     catalogue,
     load_with_data,
     read_data,
     read_facts,
+    required_versions,
 )
 from cannery.matrix.matrix import Condition, Matrix, recommended_first
 
@@ -196,11 +199,15 @@ def _targets_or_families(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"required": ["targets"]}, {"required": ["families"]}]
 
 
+_NO_REQUIREMENT = "{text!r} is no requirement of cannery. Write it as cannery>=0.1."
+
+
 class MatrixShape(Definitions):
     """The whole of matrix.yaml, with the files of cannery/data."""
 
     model_config = ConfigDict(json_schema_extra=_targets_or_families)
-    schema_: Annotated[str, SchemaVersion(2)] = Field(alias="schema")
+    schema_: Annotated[str, SchemaVersion(SCHEMA)] = Field(alias="schema")
+    requires: Annotated[str, fitting(required_versions, _NO_REQUIREMENT)] = ""
     build_base: Annotated[str, named("bases", "base")]
     common: Part = None
     families: dict[str, Family] = Field(default={})

@@ -17,7 +17,7 @@ from cannery.common.documents import load_yaml
 from cannery.common.errors import MatrixError, Problem, Span
 from cannery.common.model import Target
 from cannery.matrix.families import Catalogue, expand
-from cannery.matrix.files import CATALOGUE, DATA, FACTS, MATRIX, Data
+from cannery.matrix.files import CATALOGUE, DATA, FACTS, MATRIX, Data, ToolText
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.schema import parse_files
 
@@ -29,7 +29,7 @@ class MatrixText:
     """The texts of matrix.yaml and the files that are read with it, by name; or of compat.yaml.
 
     They have loaded without problems. Of what several have, the first one's counts. ``files`` has
-    the texts as they are now.
+    the texts as they are now; those of the tool stay as they are.
     """
 
     def __init__(self, files: Data) -> None:
@@ -67,7 +67,8 @@ class MatrixText:
         Raises:
             MatrixError: the file is not made of block mappings there.
         """
-        name, parent, node = next(self.nodes(path), (self._names[0], None, None))
+        places = [place for place in self.nodes(path) if not self.is_tools(place[0])]
+        name, parent, node = places[0] if places else (self._names[0], None, None)
         lines = self.files[name].splitlines(keepends=True)
         where = ".".join(path)
         if isinstance(node, yaml.SequenceNode) and node.value:
@@ -92,6 +93,10 @@ class MatrixText:
         self.files[name] = "".join(lines)
         del self._roots[name]
 
+    def is_tools(self, name: str) -> bool:
+        """Whether the file ``name`` belongs to the tool, and not to the project."""
+        return isinstance(self.files[name], ToolText)
+
     def _add_section(self, lines: list[str], name: str, block: Sequence[str]) -> None:
         """Add a new top-level section: targets at the end of the file, others before the families.
 
@@ -112,7 +117,7 @@ class MatrixText:
         """Each file that has ``path``, with the mapping and the value there."""
         for name in self._names:
             if name not in self._roots:
-                self._roots[name] = yaml.compose(self.files[name], Loader=yaml.CSafeLoader)
+                self._roots[name] = yaml.compose(str(self.files[name]), Loader=yaml.CSafeLoader)
             parent, node = None, self._roots[name]
             for step in path:
                 pairs = node.value if isinstance(node, yaml.MappingNode) else ()
@@ -180,7 +185,9 @@ def with_sha256(files: Data, name: str, sha256: str) -> Data:
     It goes beside the name; of a file of a layout, to the others of its CANN release.
     """
     for path in (MATRIX, *DATA):
-        if path in files and (text := _with_sha256_beside(files[path], name, sha256)):
+        if path not in files or isinstance(files[path], ToolText):
+            continue
+        if text := _with_sha256_beside(files[path], name, sha256):
             return {**files, path: text}
     matrix = MatrixText(files)
     with suppress(MatrixError):  # what cannot be read or edited stays as it is

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from cannery.common import program
 from cannery.common.cann_version import CannVersion
 from cannery.common.console import code, escaped
 from cannery.common.errors import MatrixError, Problem, Span, counted
@@ -274,7 +275,7 @@ def _commands(entry: Entry) -> Iterator[dict[str, Any]]:
 
 
 def _command(use: str, text: str, *, cards: int = 0, runtime: str = "") -> dict[str, Any]:
-    return {"use": use, "cards": cards, "runtime": runtime, "text": text}
+    return {"use": use, "cards": cards, "runtime": runtime, "text": program.text(text)}
 
 
 def _run(entry: Entry) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cannery.building import git
-from cannery.building.affected import CONTEXT, IMAGES, folders_of, is_read
+from cannery.building.affected import CONTEXT, IMAGES, folders_of, read_commit
 from cannery.common import console
 from cannery.common.console import columns, fold, size_text
 from cannery.common.errors import (
@@ -393,7 +393,7 @@ def commit_contents(project: Project, revision: str, target_id: str) -> Contents
         hint = did_you_mean(revision, git.names(root))
         raise UsageError(Problem(what=f"there is no commit {revision!r}.", fix=hint))
     folder = f"{IMAGES}{target_id}/"
-    commit = git.read_commit(root, resolved, is_read)
+    commit = read_commit(project, resolved)
     if MATRIX not in commit.texts:
         raise MatrixError(f"{revision} has no {MATRIX}.")
     targets = parse_matrix(commit.texts[MATRIX], f"{revision}:{MATRIX}", data=commit.texts).targets

@@ -49,13 +49,18 @@ def update_bases(
     before = project.files()
     text = MatrixText(before)
     changes: dict[str, list[VersionChange]] = {}
-    for name, image in images.items():
+    files = {name: next(text.nodes(("bases", name, "image")))[0] for name in images}
+    # What is added to matrix.yaml moves the places in it.
+    for name, image in sorted(images.items(), key=lambda each: not text.is_tools(files[each[0]])):
         file, _, node = next(text.nodes(("bases", name, "image")))
+        if text.is_tools(file):
+            text.add(("bases",), [f'{name}: {{extend: {{image: "{image}"}}}}'])
+            continue
         mark = node.start_mark
         where = Span(file=file, line=mark.line + 1, column=mark.column + 1)
         use = Use(key="image", version=str(node.value), where=where, targets=())
         changes.setdefault(file, []).append(VersionChange(use=use, version=image))
-    after = {file: rewrite(old, changes.get(file, ())) for file, old in before.items()}
+    after = {file: rewrite(old, changes.get(file, ())) for file, old in text.files.items()}
     project.replace_named(after, before)
     console.say("now run: python build.py render")
     return images

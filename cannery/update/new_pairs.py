@@ -13,7 +13,7 @@ from packaging.version import Version
 from cannery.common import console
 from cannery.common.cann_version import CannVersion
 from cannery.common.console import fold
-from cannery.common.errors import MatrixError
+from cannery.common.errors import MatrixError, Problem, UsageError
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.specifiers import normal_name
@@ -66,6 +66,9 @@ def propose_pairs(
     files = project.files()
     before = {project.root / name: text for name, text in files.items()}
     matrix, compat, facts = project.matrix(), project.compat(), before[compat_file]
+    if any(tables) and not project.is_checkout:
+        fix = "Upgrade cannery for newer rows, or use --table in a checkout of it."
+        raise UsageError(Problem(what="--table adds rows to a file of cannery.", fix=fix))
     rows: list[TableRow] = []
     for table in filter(None, tables):
         new = new_rows(read_table(read_page(table, source.ca), table), compat)

@@ -39,7 +39,7 @@ from cannery.verify.audit.profiles import Profile, judge_profile
 from cannery.verify.audit.report import NO_FACTS, Audit, Result, Standing
 from cannery.verify.audit.user_checks import Ran, UserCheck, judge_ran, left_out
 from cannery.verify.devices import cards_of_spec, device_for
-from cannery.verify.image_checks import folder_of_checks, needed
+from cannery.verify.image_checks import needed
 from cannery.verify.run_checks import CheckedImage, image_tests_in, pytest_in
 from cannery.verify.verification import Check, LeftOut
 
@@ -273,7 +273,7 @@ def _image_tests(run: _ImageAudit, container: str, kind: DeviceKind) -> list[Res
     project, origin, only = run.project, run.config.origin, run.request.components
     if not run.facts.own_record:
         origin = Origin.FOREIGN
-    tests = folder_of_checks(project)
+    tests = project.checks
     with tempfile.TemporaryDirectory(prefix="cannery-record-") as folder:
         path, record = Path(folder) / "target.json", record_of(run.facts, run.config)
         path.write_text(json.dumps(record), encoding="utf-8")

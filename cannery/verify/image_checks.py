@@ -28,27 +28,24 @@ _MARKER = re.compile(r"pytest\.mark\.(\w+)")
 _VERSION = re.compile(r"[0-9]{1,6}", re.ASCII)
 
 
-def folder_of_checks(project: Project) -> Path:
-    """The folder of the image tests, which has a folder for each component."""
-    return project.root / "tests" / "image"
-
-
 def components(project: Project) -> list[str]:
     """The components that have checks."""
-    return sorted(path.parent.name for path in folder_of_checks(project).glob("*/test_*.py"))
+    return sorted(path.parent.name for path in project.checks.glob("*/test_*.py"))
 
 
 def checks_digest(project: Project) -> str:
     """A hash of all files of the image tests."""
     digest = hashlib.sha256()
-    for path in sorted(folder_of_checks(project).rglob("*.py")):
-        digest.update(str(path.relative_to(project.root)).encode() + b"\0" + read_bytes(path))
+    for path in sorted(project.checks.rglob("*.py")):
+        digest.update(
+            str(path.relative_to(project.checks.parents[1])).encode() + b"\0" + read_bytes(path)
+        )
     return digest.hexdigest()
 
 
 def checks_version(project: Project) -> int:
     """The version of the image tests, the number in tests/image/VERSION; 0 without that file."""
-    path = folder_of_checks(project) / "VERSION"
+    path = project.checks / "VERSION"
     try:
         words = read_text(path).split()
     except FileNotFoundError:
@@ -64,7 +61,7 @@ def listed(project: Project) -> Mapping[str, frozenset[str]]:
 
     They are read from the files without pytest, whose settings could leave some out.
     """
-    return _listed(folder_of_checks(project), checks_digest(project))
+    return _listed(project.checks, checks_digest(project))
 
 
 @cache

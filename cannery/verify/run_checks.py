@@ -27,7 +27,7 @@ from cannery.engine.containers import NOT_STARTED, hardware, stand_ins
 from cannery.image.plan import plan_image
 from cannery.lock.lock_file import read_lock
 from cannery.matrix.project import Project
-from cannery.verify.image_checks import COMPILER_CHECK, checks_digest, expected, folder_of_checks
+from cannery.verify.image_checks import COMPILER_CHECK, checks_digest, expected
 from cannery.verify.results import report_path
 from cannery.verify.verification import (
     PROGRESS,
@@ -128,8 +128,8 @@ def checks_in(
     ``only`` is that of ``verify``.
     """
     target = subject.target
-    folders = [str(folder_of_checks(project) / component) for component in only]
-    words = folders or [str(folder_of_checks(project))]
+    folders = [str(project.checks / component) for component in only]
+    words = folders or [str(project.checks)]
     words += ["--simulated"] if subject.simulated else []
     words += [f"--deselect=tests/image/{COMPILER_CHECK}"] if target.without_compiler else []
     must = expected(project, target, kind, only)
@@ -146,8 +146,8 @@ def image_tests_in(
     project: Project, checked: CheckedImage, words: Sequence[str], must: Collection[str]
 ) -> tuple[Check, ...]:
     """As ``pytest_in``, with the project's own files; the checks ``must`` have to be started."""
-    folder = folder_of_checks(project)
-    words = [*words, "--rootdir", str(project.root), "--confcutdir", str(folder)]
+    folder = project.checks
+    words = [*words, "--rootdir", str(folder.parents[1]), "--confcutdir", str(folder)]
     words += ["--import-mode=importlib", "--strict-markers", "-W", "error"]
     checks = pytest_in(project, checked, words, may_be_empty=True)
     if absent := missing(checks, must):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from cannery.matrix.project import VERIFIED, Project
 from cannery.publish.catalog import MARKERS, gather, inserted, table
-from cannery.verify.image_checks import checks_digest, folder_of_checks
+from cannery.verify.image_checks import checks_digest
 from cannery.verify.results import path_of, read_verified, state_keys
 from tests.policy.test_policy_sources import ROOT
 
@@ -25,7 +25,7 @@ def test_every_recorded_result_is_of_a_target(project: Project) -> None:
 
 
 def test_the_version_of_the_checks_was_considered(project: Project) -> None:
-    path = folder_of_checks(project) / "VERSION"
+    path = project.checks / "VERSION"
     _, digest = path.read_text(encoding="utf-8").split()
     changed = (
         "The files of tests/image have changed. If a check proves something else now, add 1 to "

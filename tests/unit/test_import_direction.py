@@ -19,9 +19,9 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "cannery"
 ROOMS = (
     *("common", "options", "registry", "compat", "matrix", "deploy", "fetch", "lock", "update"),
-    *("image", "engine", "verify", "building", "publish", "cli"),
+    *("image", "engine", "verify", "building", "publish", "cli", "__main__"),
 )
-OUTSIDE = ("engine", "cli")
+OUTSIDE = ("engine", "cli", "__main__")
 TOUCHING = {
     "building.failure_report",
     "building.git",
