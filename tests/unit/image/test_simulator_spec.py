@@ -58,7 +58,7 @@ def test_a_chip_unknown_to_the_simulator_is_an_error() -> None:
 def test_a_cannery_without_the_simulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = parse_matrix(TEXT, "matrix.yaml").targets["served"]
     monkeypatch.setattr(simulator_spec, "SOURCES", tmp_path / "none")
-    with pytest.raises(UsageError, match="Run cannery from a checkout of its repository"):
+    with pytest.raises(UsageError, match="Install cannery again"):
         package_spec(target)
 
 

@@ -20,7 +20,7 @@ BARE = "cann: {toolkit: 8.0.T39, kernels: 8.0.T39, chip: 910b}"
 
 # old text, new text, where the problem is (the first place with this text), what is said of it
 PROBLEMS = {
-    "another schema": ("schema: 2", "schema: 3", "3", "schema 2 only"),
+    "another schema": ("schema: 2", "schema: 1", "1", "schema 2 only"),
     "unknown build base": (
         "build_base: debian-12",
         "build_base: debian-13",
