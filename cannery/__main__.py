@@ -21,6 +21,10 @@ def run(checkout: Path | None = None) -> int:
         return 130
     # Little of what a run makes is garbage; looking for it is a tenth of what a short one takes.
     gc.set_threshold(100000)
+    if not checkout:
+        from cannery.common import program
+
+        program.called(program.COMMAND)
     code = main(root=checkout)
     # All is done: what comes while Python ends must not look like a failure.
     for number in (signal.SIGINT, signal.SIGTERM):

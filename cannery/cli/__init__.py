@@ -15,7 +15,6 @@ from pathlib import Path
 from cannery.cli import results
 from cannery.cli.find_project import find_project, project_option
 from cannery.cli.parser import DEFAULT, parse
-from cannery.common import program
 from cannery.common.errors import INTERRUPTED, CanneryError, EngineError, FileError
 from cannery.common.outside import printable
 from cannery.common.tool import CHECKOUT, INSTALLED
@@ -28,7 +27,6 @@ def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
     it is the project of the working directory.
     """
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
-    program.called("" if root else "cannery")
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGALRM, _interrupt_again)
     sys.unraisablehook = _unraisable

@@ -116,6 +116,8 @@ def test_a_signal_after_everything_was_done(tmp_path: Path, name: str) -> None:
 def test_an_interrupt_before_anything_has_begun(tmp_path: Path, text: str) -> None:
     (tmp_path / "build.py").write_text((ROOT / "build.py").read_text(encoding="utf-8"))
     (tmp_path / "cannery").mkdir()
+    program = (ROOT / "cannery" / "__main__.py").read_text(encoding="utf-8")
+    (tmp_path / "cannery" / "__main__.py").write_text(program, encoding="utf-8")
     (tmp_path / "cannery" / "cli.py").write_text(text, encoding="utf-8")
     assert said(sys.executable, str(tmp_path / "build.py"), "list") == (130, "", "")
 
