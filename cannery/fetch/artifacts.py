@@ -18,6 +18,7 @@ from cannery.common.errors import ArtifactError, Problem, file_error, some_of
 from cannery.common.files import open_file, sha256_of
 from cannery.common.model import SIMULATED_CHIPS, Target
 from cannery.fetch.needs import Lacks, missing_files
+from cannery.fetch.run_file import wrong_header
 
 _MACHINES = {183: "aarch64", 62: "x86_64"}
 """e_machine of an ELF header (elf.h)."""
@@ -106,11 +107,15 @@ def _refused(target: Target, path: Path, file: File, *, simulated: bool) -> Prob
         return kind(what=f"{path} is missing.{hint}", fix=fix)
     if path.stat().st_size == 0:
         return Problem(what=f"{path} is empty.", fix="The download failed. Get it again.")
-    if not simulated and is_stand_in(path):
+    if is_stand_in(path):
+        if simulated:
+            return None
         return Problem(
             what=f"{path} is a stand-in made by the simulator, so the image would be simulated.",
             fix="Put Huawei's file there, or build the image with --simulate.",
         )
+    if not file.sha256 and file.name.endswith(".run") and (why := wrong_header(path, file.name)):
+        return Problem(what=f"{path} is not the package: {why}.", fix="Get it again.")
     return None
 
 

@@ -24,8 +24,10 @@ from cannery.common.errors import ArtifactError, Problem
 from cannery.common.files import now, sha256_of
 from cannery.common.http import RetryPolicy, is_safe, public
 from cannery.common.process import Stopped
+from cannery.fetch.contents import LONGEST_PAGE, page_in
 from cannery.fetch.http import Client, TransferError
 from cannery.fetch.needs import Lacks
+from cannery.fetch.run_file import wrong_package
 from cannery.fetch.store import Origin, Store, notes_of
 from cannery.fetch.transfer import Transfer, disk_error
 
@@ -141,6 +143,10 @@ class Fetcher:
             first_use=is_first_use,
         )
         if archive is None:
+            other = self.store.record(sha256) if is_first_use and self.store.has(sha256) else None
+            if other and other.name != file.name:
+                partial.unlink(missing_ok=True)
+                raise same_bytes(file, other.name, address.url)
             path = self.store.admit(partial, sha256, record)
             return Fetched(file=file, path=path, sha256=sha256, first_use=is_first_use)
         try:
@@ -201,13 +207,30 @@ class Fetcher:
             transfer.run(address)
             sha256 = sha256_of(transfer.partial)
             size = transfer.partial.stat().st_size
-            if size and sha256 == (file.sha256 or sha256):
+            why = _wrong(transfer.partial, file, sha256) if size else "its file is empty"
+            if not why:
                 return sha256
             transfer.discard()
             if not transfer.is_mixed:
-                why = "its file is empty" if not size else f"its file has sha256 {sha256}"
-                why += f", but {file.sha256} was published" if size else ""
                 raise TransferError(why, final=True)
+
+
+def same_bytes(file: File, other: str, url: str = "") -> ArtifactError:
+    """The error that what was sent as ``file`` is the file ``other``, byte by byte."""
+    what = f"{file.name} cannot be fetched: its bytes are those of {other}, and two packages never "
+    what += f"have one hash{f' (from {public(url)})' if url else ''}."
+    return ArtifactError(Problem(what=what, fix=f"Get it from: {file.origin}."))
+
+
+def _wrong(path: Path, file: File, sha256: str) -> str:
+    """Why ``path``, which has ``sha256``, is not ``file``; empty if it is."""
+    if not file.sha256:
+        return wrong_package(path, file.name)
+    if sha256 == file.sha256:
+        return ""
+    with path.open("rb") as stream:
+        page = page_in(stream.read(LONGEST_PAGE), path.stat().st_size)
+    return page or f"its file has sha256 {sha256}, but {file.sha256} was published"
 
 
 def _unpacked(path: Path, name: str, wanted: str, folder: Path, *, is_inner: bool = False) -> Path:

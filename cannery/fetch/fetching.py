@@ -19,7 +19,7 @@ from cannery.common.model import Target
 from cannery.common.package_index import package_index
 from cannery.common.process import workers
 from cannery.fetch.artifacts import advice, check_artifacts
-from cannery.fetch.fetcher import Fetched, Fetcher, Terms
+from cannery.fetch.fetcher import Fetched, Fetcher, Terms, same_bytes
 from cannery.fetch.http import Client
 from cannery.fetch.needs import CANN, Lacks, Need, needed_files, real_needs
 from cannery.fetch.store import Store, store_folder
@@ -234,6 +234,7 @@ def fetch_files(
                 stop.set()
                 fetcher.client.abort()
                 raise
+    _refuse_twins(fetched, failed, sources.store, project)
     if first := [file for file in fetched if file.first_use]:
         with project.editing():
             before = after = project.files()
@@ -247,3 +248,23 @@ def fetch_files(
         what = f"wrote the hashes into {' and '.join(changed)}; now run: python build.py render"
         console.say(what, "warning")
     return fetched, failed
+
+
+def _refuse_twins(
+    fetched: list[Fetched], failed: dict[str, CanneryError], store: Store, project: Project
+) -> None:
+    """Move from ``fetched`` to ``failed`` files of first use that have one hash with others."""
+    first = [each for each in fetched if each.first_use]
+    if not first:
+        return
+    names: dict[str, set[str]] = {}
+    for release in project.matrix().cann.values():
+        for file in (file for each in release.packages.values() for file in each.files):
+            names.setdefault(file.sha256, set()).add(file.name)
+    for each in first:
+        names.setdefault(each.sha256, set()).add(each.file.name)
+    for each in first:
+        if others := sorted(names[each.sha256] - {each.file.name}):
+            fetched.remove(each)
+            failed[each.file.name] = same_bytes(each.file, " and ".join(others))
+            store.remove(each.sha256)

@@ -153,6 +153,14 @@ class Store:
             return Origin(**loaded)
         return None
 
+    def remove(self, sha256: str) -> None:
+        """Remove a file, with its record."""
+        try:
+            self.path(sha256).unlink(missing_ok=True)
+            self._record(sha256).unlink(missing_ok=True)
+        except OSError as error:
+            raise file_error("write", self.path(sha256), error) from error
+
     def files(self) -> list[Stored]:
         """Every stored file, by name.
 
@@ -177,8 +185,7 @@ class Store:
         gone = [file for file in self.files() if file.days >= days]
         try:
             for file in gone:
-                file.path.unlink(missing_ok=True)
-                self._record(file.sha256).unlink(missing_ok=True)
+                self.remove(file.sha256)
             self._prune_contexts()
             self._prune_partial(days)
         except OSError as error:

@@ -39,8 +39,6 @@ _MOST = 1 << 36
 _SLOWEST = 512.0
 """Bytes a second below which a connection is given up, on average over the last ``window``."""
 
-_PAGE = (b"<!doctype", b"<html")
-
 
 @dataclass(kw_only=True)
 class Transfer:
@@ -151,9 +149,6 @@ class Transfer:
             for chunk in answer.chunks(_CHUNK):
                 if self.stop.is_set():
                     raise Stopped
-                if not there and chunk.lstrip()[:9].lower().startswith(_PAGE):
-                    why = "it sends a web page, perhaps to log in, and not the file"
-                    raise TransferError(why, final=True, again_from_start=True)
                 there += len(chunk)
                 if there > most:
                     why = f"it sends more than {most:,} bytes"

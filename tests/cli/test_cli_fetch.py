@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.checkout import Checkout, Result
 from tests.fetch.fetches import digest, zipped
+from tests.fetch.run_files import parts, run_file, wrong_bodies
 from tests.fetch.server import Fault, Files, serving
 
 RELEASE = "8.1.RC1"
@@ -20,7 +21,7 @@ KERNELS = "Ascend-cann-kernels-910b_8.1.RC1_linux-aarch64"
 NNAL = "Ascend-cann-nnal_8.1.RC1_linux-aarch64.run"
 HOST = "https://ascend-repo.obs.cn-east-2.myhuaweicloud.com"
 FOLDER = "CANN/CANN%208.1.RC1"
-RUN = b"#!/bin/sh\n" + b"toolkit" * 1000
+RUN = run_file(parts("CANN-atb-8.1.RC1-linux.aarch64.run"))
 LISTED = "py39-torch251-cann81rc1-vllm073"
 MAIN = "py39-torch231-cann8t39"
 
@@ -101,6 +102,21 @@ def test_first_use_changes_one_line_of_the_matrix(desk: Desk) -> None:
 
 
 @pytest.mark.slow
+def test_an_error_page_in_place_of_a_package_changes_nothing(desk: Desk) -> None:
+    desk.serve_release()
+    path = desk.checkout.root / "cannery/data/cann.yaml"
+    before = path.read_bytes()
+    [(words, page), *_] = wrong_bodies().items()
+    desk.server.content[f"{FOLDER}/{NNAL}"] = page
+    options = ("--accept-eula", "Example Ltd", "--trust-first-use")
+    result = desk.run("fetch", "--cann", RELEASE, *options)
+    assert result.code == 5
+    assert f"it is {words}, and not a package of the vendor's" in result.err
+    assert path.read_bytes() == before
+    assert NNAL not in desk.run("fetch", "--stored").out
+
+
+@pytest.mark.slow
 def test_cannery_toml_accepts_the_licence_and_names_servers(desk: Desk) -> None:
     desk.serve_release()
     own = desk.checkout.root / "cannery.toml"
@@ -109,8 +125,10 @@ def test_cannery_toml_accepts_the_licence_and_names_servers(desk: Desk) -> None:
     assert f"{NNAL}  not published  not published  first use" in result.err
     assert f"fetched {TOOLKIT}.run" in result.err
     with serving() as other:
-        other.content["Ascend-cann-toolkit_8.0.T39_linux-aarch64.run"] = RUN
-        text = f'servers = ["{other.url}"]\n'
+        interim = run_file(parts("CANN-runtime-8.0.T39-linux.aarch64.run"))
+        other.content["Ascend-cann-toolkit_8.0.T39_linux-aarch64.run"] = interim
+        text = f'servers = ["{other.url}"]
+'
         own.write_text(text, encoding="utf-8")
         result = desk.run("fetch", "--cann", "8.0.T39", "--trust-first-use")
         assert result.code == 5

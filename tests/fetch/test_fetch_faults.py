@@ -13,6 +13,7 @@ import pytest
 from cannery.common.errors import ArtifactError, FileError
 from cannery.fetch.fetcher import Terms
 from tests.fetch.fetches import CONTENT, HALF, a_file, digest, failing, fetcher
+from tests.fetch.run_files import a_toolkit
 from tests.fetch.server import Files
 
 RESUMED = ["half", "reset", "stall", "slow", "long length"]
@@ -83,7 +84,7 @@ def test_a_wrong_answer_to_a_range_begins_again(kind: str, files: Files, tmp_pat
 
 
 def test_a_changed_file_is_not_resumed(files: Files, tmp_path: Path) -> None:
-    other = os.urandom(len(CONTENT))
+    other = a_toolkit(os.urandom(len(CONTENT)))
     own = fetcher(tmp_path, terms=Terms(first_use=True))
     failing(files, *["half"] * 3, "404")
     with pytest.raises(ArtifactError):

@@ -19,9 +19,10 @@ from cannery.common.errors import ArtifactError, FileError
 from cannery.fetch.fetcher import Terms
 from cannery.fetch.store import Store, store_folder
 from tests.fetch.fetches import a_file, digest, fetcher, in_zip, zipped
+from tests.fetch.run_files import TOOLKIT, a_toolkit, parts, run_file, wrong_bodies
 from tests.fetch.server import Fault, Files, serving
 
-CONTENT = b"#!/bin/sh\n" + b"payload" * 100
+CONTENT = a_toolkit()
 EULA = "https://example.com/eula"
 
 
@@ -69,6 +70,34 @@ def test_a_file_without_a_hash_is_refused_unless_it_is_trusted(
     assert found.first_use
     assert found.sha256 == digest(CONTENT)
     assert not fetcher(tmp_path).fetch(replace(file, sha256=found.sha256)).first_use
+
+
+BODIES = wrong_bodies()
+
+
+@pytest.mark.parametrize("words", BODIES)
+def test_on_first_use_an_error_page_is_no_package(
+    words: str, server: Files, tmp_path: Path
+) -> None:
+    server.content[TOOLKIT] = BODIES[words]
+    file = replace(a_file(b"", [server.address(TOOLKIT)], pinned=False), name=TOOLKIT)
+    with pytest.raises(ArtifactError, match=words.replace(".", r"\.")):
+        fetcher(tmp_path, terms=Terms(first_use=True)).fetch(file)
+    assert not [*tmp_path.glob("sha256/*/*"), *tmp_path.glob("records/*")]
+
+
+def test_two_packages_never_have_one_hash(server: Files, tmp_path: Path) -> None:
+    """Of contents without names, nothing but the equal hash tells that one of them is wrong."""
+    server.content["a.run"] = server.content["b.run"] = run_file(parts("files.tar"))
+    trusting = fetcher(tmp_path, terms=Terms(first_use=True))
+    files = [
+        replace(a_file(b"", [server.address(name)], pinned=False), name=name)
+        for name in ("a.run", "b.run")
+    ]
+    taken = trusting.fetch(files[0])
+    with pytest.raises(ArtifactError, match=r"its bytes are those of a\.run"):
+        trusting.fetch(files[1])
+    assert [each.sha256 for each in trusting.store.files()] == [taken.sha256]
 
 
 def test_all_missing_consent_is_reported_at_once(tmp_path: Path) -> None:

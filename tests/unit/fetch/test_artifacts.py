@@ -19,12 +19,12 @@ from cannery.common.errors import ArtifactError, FileError
 from cannery.common.model import Target
 from cannery.fetch.artifacts import check_artifacts, machine_of
 from cannery.matrix.schema import parse_matrix
+from tests.fetch.run_files import run_file as shell_archive
 from tests.unit.applications import TEXT
 from tests.unit.cann_packages import with_packages
 from tests.unit.matrices import DIGEST, Checkout
 
 AARCH64, X86_64, AICORE = 183, 62, 0x1029
-HEADER = b"#!/bin/sh\ntail -n +3 $0 | tar xz\nexit 0\n"
 
 
 def elf(machine: int) -> bytes:
@@ -42,7 +42,7 @@ def tar_gz(*contents: bytes) -> bytes:
 
 
 def run_file(*contents: bytes) -> bytes:
-    return HEADER + tar_gz(*contents)
+    return shell_archive(tar_gz(*contents))
 
 
 def wheel(*contents: bytes) -> bytes:
@@ -148,20 +148,27 @@ def test_a_stand_in_is_no_vendor_file(full: Target, folder: Path, component: str
     check_artifacts(full, folder, full.artifacts, simulated=True)
 
 
-@PACKS
-def test_programs_for_the_other_machine(full: Target, folder: Path, pack: Pack) -> None:
+def test_programs_for_the_other_machine(full: Target, folder: Path) -> None:
     """The name says aarch64 and the content x86_64."""
     path = folder / full.toolkit_file.name
-    path.write_bytes(pack(b"text", elf(X86_64)))
+    path.write_bytes(run_file(b"text", elf(X86_64)))
     wrong, _ = refusal(full, folder)
     what = f"{path} contains programs for x86_64; full needs aarch64."
     assert wrong == f"{what} Get the file for aarch64."
 
 
+def test_a_page_that_was_saved_as_a_package_is_refused(full: Target, folder: Path) -> None:
+    path = folder / full.toolkit_file.name
+    path.write_text("<Error><Code>AccessDenied</Code></Error>", encoding="utf-8")
+    wrong, _ = refusal(full, folder)
+    what = f"{path} is not the package: it is an XML error page of 40 bytes: AccessDenied, "
+    assert wrong == f"{what}and not a package of the vendor's. Get it again."
+
+
 def test_another_hash_is_refused(checkout: Checkout, tmp_path: Path) -> None:
     bare = checkout.matrix.targets["bare"]
     for file in bare.artifacts.values():
-        (tmp_path / file.name).write_bytes(tar_gz(elf(AARCH64)))
+        (tmp_path / file.name).write_bytes(run_file(elf(AARCH64)))
     for simulated in (False, True):
         wrong, _ = refusal(bare, tmp_path, simulated=simulated)
         assert f"; {DIGEST} was published. The file is damaged" in wrong
@@ -233,7 +240,7 @@ def damaged(content: bytes) -> bytes:
 NOISE = bytes((i * 7919 + (i >> 3)) % 251 for i in range(4000))
 NO_ARCHIVES = {
     "text": b"just text\n",
-    "script without payload": HEADER,
+    "script without payload": shell_archive(b""),
     "truncated gzip": tar_gz(NOISE)[:-50],
     "damaged gzip": damaged(tar_gz(NOISE)),
     "damaged wheel": damaged(wheel(NOISE)),

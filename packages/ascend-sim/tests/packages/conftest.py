@@ -81,8 +81,9 @@ def unpacked(file: Path, folder: Path) -> Path:
     for part in sorted((folder / "outer/run_package").iterdir()):
         inner = folder / part.stem
         subprocess.run(["sh", part, *words, f"--extract={inner}"], check=True)
-        if (inner / part.stem).is_dir():
-            shutil.copytree(inner / part.stem, folder / "tree", dirs_exist_ok=True)
+        # The only folder beside install.sh and the lists.
+        for files in (each for each in inner.iterdir() if each.is_dir()):
+            shutil.copytree(files, folder / "tree", dirs_exist_ok=True)
     return folder / "tree"
 
 

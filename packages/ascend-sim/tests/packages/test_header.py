@@ -96,10 +96,12 @@ def test_inner_packages_are_packages(machine: Machine, t39: Packed, tmp_path: Pa
     result = machine.run(t39.file(TOOLKIT), "--noexec", f"--extract={out}")
     assert result.returncode == 0, result.stderr
     parts = {path.name for path in (out / "run_package").iterdir()}
-    assert parts == {f"{name}.run" for name in ("runtime", "compiler", "hccl", "opp", "toolkit")}
+    names = ("runtime", "compiler", "hccl", "opp", "toolkit")
+    assert parts == {f"CANN-{name}-8.0.T39-linux.{ARCH}.run" for name in names}
     for path in (out / "run_package").iterdir():
         assert path.read_bytes().splitlines()[1].startswith(b"# SIMULATED by cannery")
-    inner = machine.run(out / "run_package/hccl.run", "--noexec", "--target", str(tmp_path / "in"))
+    hccl = out / f"run_package/CANN-hccl-8.0.T39-linux.{ARCH}.run"
+    inner = machine.run(hccl, "--noexec", "--target", str(tmp_path / "in"))
     assert inner.returncode == 0
     assert {"install.sh", "list", "wheels", "hccl"} == {p.name for p in (tmp_path / "in").iterdir()}
     assert machine.state() == {}
@@ -112,9 +114,9 @@ def test_a_package_shows_its_name_and_contents(machine: Machine, cann91: Packed)
     assert "SIMULATED" in helped.stdout
     assert f"Ascend-cann-910b-ops 9.1.1 linux-{ARCH}" in info.stdout
     listed = machine.run(cann91.file(KERNELS), "--list")
-    assert "run_package/ops_math.run" in listed.stdout
+    assert f"run_package/cann-910b-ops-math_9.1.1_linux-{ARCH}.run" in listed.stdout
     read = machine.run(cann91.file(KERNELS), "--tar", "tf")
-    inner = [f"run_package/{name}.run" for name in ("ops_math", "ops_nn")]
+    inner = [f"run_package/cann-910b-{n}_9.1.1_linux-{ARCH}.run" for n in ("ops-math", "ops-nn")]
     assert read.stdout.split() == ["install.sh", "run_package/", *inner]
     assert machine.state() == {}
 

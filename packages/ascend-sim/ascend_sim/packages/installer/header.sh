@@ -3,7 +3,7 @@
 # The header of every package, outer or inner: it verifies the archive, unpacks it into a folder of a
 # random name, and starts install.sh there. It behaves as the vendor's makeself: after --check, too.
 
-: "${title:?}" "${payload_size:?}" "${payload_sha256:?}" "${payload_line:?}"
+: "${label:?}" "${filesizes:?}" "${SHA:?}" "${skip:?}"
 
 self=$0
 check=no
@@ -14,7 +14,7 @@ quiet=no
 
 usage() {
     cat <<USAGE
-$title, SIMULATED by cannery: no vendor software.
+$label, SIMULATED by cannery: no vendor software.
 usage: sh FILE.run [options] [options of install.sh]
   --help | -h             print this
   --info, --list          say what the archive is; list its files
@@ -34,17 +34,17 @@ fail() {
 }
 
 payload() {
-    tail -n "+$payload_line" "$self"
+    tail -n "+$((skip + 1))" "$self"
 }
 
 verify() {
     size=$(payload | wc -c | tr -d ' ')
-    [ "$size" = "$payload_size" ] ||
-        fail "the file is damaged: $size bytes of payload instead of $payload_size"
+    [ "$size" = "$filesizes" ] ||
+        fail "the file is damaged: $size bytes of payload instead of $filesizes"
     sha256=$(payload | sha256sum | cut -d ' ' -f 1)
-    [ "$sha256" = "$payload_sha256" ] ||
-        fail "the file is damaged: sha256 $sha256 instead of $payload_sha256"
-    [ "$quiet" = yes ] || echo "$title: size and sha256 are right"
+    [ "$sha256" = "$SHA" ] ||
+        fail "the file is damaged: sha256 $sha256 instead of $SHA"
+    [ "$quiet" = yes ] || echo "$label: size and sha256 are right"
 }
 
 # The first arguments of tar are its letters, which end in f.
@@ -67,8 +67,8 @@ while [ "$number" -gt 0 ]; do
             exit 0
             ;;
         --info)
-            echo "Identification: $title, SIMULATED by cannery"
-            echo "Payload: $payload_size bytes, a tar.gz, sha256 $payload_sha256"
+            echo "Identification: $label, SIMULATED by cannery"
+            echo "Payload: $filesizes bytes, a tar.gz, sha256 $SHA"
             exit 0
             ;;
         --list)
@@ -113,7 +113,7 @@ fi
 trap 'exit 130' HUP INT TERM
 payload | gzip -cd | tar -xf - -C "$folder" || fail "cannot unpack to $folder"
 [ "$execute" = yes ] || exit 0
-[ "$check" = no ] || [ "$quiet" = yes ] || echo "$title: starting install.sh --check"
+[ "$check" = no ] || [ "$quiet" = yes ] || echo "$label: starting install.sh --check"
 cd "$folder" || exit 1
 status=0
 sh ./install.sh "$@" || status=$?

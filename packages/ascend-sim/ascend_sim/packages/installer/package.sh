@@ -2,7 +2,7 @@
 # shellcheck shell=sh disable=SC2154 # install.sh of a package; common.sh stands above it
 # Checks the machine and the place, starts the packages of the parts, and says what was installed.
 
-: "${package_name:?}" "${package_version:?}" "${package_arch:?}" "${parts?}"
+: "${package_name:?}" "${package_version:?}" "${package_arch:?}" "${parts?}" "${packages?}"
 : "${needs_toolkit?}" "${exclusive?}" "${templates?}" "${version_cfg?}" "${version_parts?}"
 : "${internal_version:?}" "${record?}" "${set_env?}"
 
@@ -104,10 +104,10 @@ require_one_chip() {
 
 # Each part is a package of its own, which is unpacked, verified and installed by itself.
 run_parts() {
-    for part in $parts; do
+    for part in $packages; do
         set -- --quiet "--install-path=$install_path" "$action"
         [ "$for_all" = no ] || set -- "$@" --install-for-all
-        sh "run_package/$part.run" "$@" || fail "the part $part failed"
+        sh "run_package/$part" "$@" || fail "the part $part failed"
     done
 }
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 from .archives import python_wheel
@@ -39,9 +41,15 @@ NNAL_INFO_BEFORE = ("8.0.", "8.1.RC1")
 def build_package(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Package:
     """The package of ``entry``; PackError when ``device`` lacks a library that goes into it."""
     if entry.component == "kernels":
-        return kernels(spec, entry, layout)
-    builder = {"toolkit": toolkit, "nnal": nnal}[entry.component]
-    return builder(spec, entry, layout, device)
+        package = kernels(spec, entry, layout)
+    else:
+        package = {"toolkit": toolkit, "nnal": nnal}[entry.component](spec, entry, layout, device)
+    values = {"version": package.version, "arch": spec.arch, "part": "{part}"}
+    # As people write them: 910b, but A3.
+    chip = re.sub("^a(?=[0-9])", "A", entry.chip or "")
+    return replace(
+        package, part_files=layout.part_files.format(chip=f"{chip}-" * bool(chip), **values)
+    )
 
 
 def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Package:

@@ -51,6 +51,7 @@ class Layout:
     tree_files: dict[str, str]
     programs: dict[str, str]
     contents: dict[str, Contents]
+    part_files: str
     info_place: str
     version_info: str
     atb_version_info: str

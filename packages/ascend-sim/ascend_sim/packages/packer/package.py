@@ -38,3 +38,10 @@ class Package:
     # Written to ascend_cann_install.info; empty for all but the toolkit.
     record: str = ""
     set_env: str = ""
+    # The name of a part's package, with {part}.
+    part_files: str = ""
+
+    def part_file(self, part: str) -> str:
+        """The name of a part's package; newer ones have a hyphen for each underscore."""
+        name = part if self.part_files.startswith("CANN-") else part.replace("_", "-")
+        return self.part_files.replace("{part}", name)

@@ -51,7 +51,7 @@ def write_run(package: Package, entry: PackageSpec, path: Path) -> None:
             inner = Path(temporary, name)
             _write_part(package, entry, name, inner, fails=name == names[-1])
             outer.add_directory("run_package")
-            outer.streams[f"run_package/{name}.run"] = _stored(inner)
+            outer.streams[f"run_package/{package.part_file(name)}"] = _stored(inner)
         settings = _settings(package, names)
         outer.add_file("install.sh", _script(settings, "package.sh"), mode=MODE_PROGRAM)
         title = f"{package.name} {package.version} linux-{package.arch}"
@@ -72,6 +72,7 @@ def _settings(package: Package, names: list[str]) -> dict[str, str]:
         "package_version": package.version,
         "package_arch": package.arch,
         "parts": " ".join(names),
+        "packages": " ".join(package.part_file(name) for name in names),
         "needs_toolkit": package.needs_toolkit,
         "exclusive": package.exclusive,
         "templates": " ".join(package.templates),
@@ -175,12 +176,14 @@ def _write_archive(title: str, tree: Tree, path: Path, level: int) -> None:
         size = payload.tell()
         payload.seek(0)
         digest = hashlib.file_digest(payload, "sha256").hexdigest()
-        settings = {"title": title, "payload_size": str(size), "payload_sha256": digest}
-        head = f"#!/bin/sh\n{marker.HEAD}\n{_assignments(settings)}"
-        # The payload begins after the two texts and after the line that says where it begins.
-        line = head.count("\n") + code.count("\n") + 2
+        # The names are makeself's: what reads the vendor's packages reads these, too.
+        settings = {"label": title, "SHA": digest, "filesizes": str(size)}
+        values = "".join(f'{key}="{value}"\n' for key, value in settings.items())
+        head = f"#!/bin/sh\n{marker.HEAD}\n{values}"
+        # The payload begins after the two texts and the line that says how many lines they have.
+        lines = head.count("\n") + code.count("\n") + 1
         payload.seek(0)
         with path.open("wb") as file:
-            file.write(f"{head}payload_line={line}\n{code}".encode())
+            file.write(f'{head}skip="{lines}"\n{code}'.encode())
             shutil.copyfileobj(payload, file)
     path.chmod(MODE_PROGRAM)
