@@ -127,8 +127,7 @@ def test_cannery_toml_accepts_the_licence_and_names_servers(desk: Desk) -> None:
     with serving() as other:
         interim = run_file(parts("CANN-runtime-8.0.T39-linux.aarch64.run"))
         other.content["Ascend-cann-toolkit_8.0.T39_linux-aarch64.run"] = interim
-        text = f'servers = ["{other.url}"]
-'
+        text = f'servers = ["{other.url}"]\n'
         own.write_text(text, encoding="utf-8")
         result = desk.run("fetch", "--cann", "8.0.T39", "--trust-first-use")
         assert result.code == 5
