@@ -11,7 +11,7 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion, Version
 
-from cannery.common.model import MACHINE_OF, CannRelease
+from cannery.common.model import MACHINE_OF, CannRelease, chip_named
 from cannery.common.specifiers import normal_name, parse_requirement
 from cannery.compat.facts import Compat
 from cannery.image.environment import CONSTRAINT_VARIABLES
@@ -22,7 +22,9 @@ from cannery.verify.audit.versions import judge_versions
 _NEEDED = ("ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
 """The variables without which torch_npu or CANN's compiler does not start."""
 
-_TAG_CHIP = re.compile(r"(?:^|[-_.:/])(910b|a3|310p|910c|950|a5)(?:[-_.]|$)", re.IGNORECASE)
+_TAG_CHIP = re.compile(
+    r"(?:(?<=[-_.:/])|^)(910b[1-4]?|910c|910_93|910a?|a[235]|310[bp]|950)(?=[-_.]|$)", re.IGNORECASE
+)
 
 
 def judge_image(
@@ -132,19 +134,20 @@ def _cann_environment(facts: ImageFacts, cann: Cann) -> Result:
 
 
 def _kernels(cann: Cann, config: ImageConfig, chip: str) -> Result:
-    tagged = _TAG_CHIP.search(config.reference)
+    tagged = [*dict.fromkeys(each.lower() for each in _TAG_CHIP.findall(config.reference))]
     if chip:
         named, source = chip, "--chip"
     elif label := config.label("chip"):
         named, source = label, "its label io.cannery.chip"
     else:
-        named, source = (tagged[1].lower(), "its name") if tagged else ("", "")
+        named, source = " and ".join(tagged), "its name"
     chips = ", ".join(cann.chips)
     if not named:
         text = f"The operator kernels are for chip {chips}. Nothing says which chip is meant."
         fix = "Name it with --chip."
         return Result(check="kernels/chip", standing=Standing.NOT_OURS, text=text, fix=fix)
-    if named in cann.chips:
+    # People write A5 and 910C where CANN has kernels for 950 and A3.
+    if {chip_named(each) for each in (tagged if source == "its name" else [named])} & {*cann.chips}:
         text = f"There are operator kernels for chip {named}, as {source} says."
         return passed("kernels/chip", text)
     return broken(

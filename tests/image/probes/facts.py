@@ -19,10 +19,6 @@ LEFT_OVER = re.compile(r"\.(run|whl|tar\.gz|tgz)$")
 OWN_ARCHIVES = re.compile(ASCEND + r"/.*\.(whl|tar\.gz|tgz)$")
 ATB = os.environ.get("ATB_HOME_PATH", "/nowhere") + "/lib"
 TORCHAIR = RECORD["site_packages"] + "/torch_npu/dynamo/torchair"
-# Folders named after the machine that their libraries are for, to build programs for either one.
-# An installed aarch64 8.1.RC1 has x86_64 below devlib, lib64/stub and opp, 9.1 below devlib;
-# packages for x86_64 have minios/aarch64.
-FOR_BOTH = re.compile(ASCEND + r"/(.*/)?(linux|minios)/(aarch64|x86_64)/")
 ELF = b"\x7fELF"
 MACHINES = {183: "aarch64", 62: "x86_64"}
 # Of a file's attributes; others are labels of the host, as of SELinux and IMA.
@@ -151,16 +147,73 @@ def machine_of(path):
     return MACHINES.get(struct.unpack_from("<H", head, 18)[0], "npu") if head[:4] == ELF else ""
 
 
-def elf_machines(folders):
-    counts, wrong = {}, []
-    for path in (each for folder in folders for each in walk(folder)):
+def elf_machines(packages):
+    """How many ELF files there are for which machine, and those that would be loaded and are wrong.
+
+    CANN has libraries for both machines: to build programs for either, and for the CPU of the
+    device. Of CANN, those are judged that the image's own programs load: from folders of ENV's
+    search paths, from run paths of what is there, as Python modules, and from folders that are
+    named after this machine.
+    """
+    counts, wrong, loaded = {}, [], loadable()
+    own = re.compile("/linux/%s/" % RECORD["machine"])
+    modules = tuple(os.path.realpath(each) + "/" for each in search_path("PYTHONPATH"))
+    for path in walk(packages) + walk(ASCEND):
         machine = machine_of(path)
         if machine:
             counts[machine] = counts.get(machine, 0) + 1
-            if machine not in (RECORD["machine"], "npu") and not FOR_BOTH.match(path):
-                wrong.append(path)
+        if machine in ("", RECORD["machine"], "npu"):
+            continue
+        by_python = path.startswith(modules) and is_module(path)
+        if path.startswith(packages) or path in loaded or own.search(path) or by_python:
+            wrong.append(path)
     helpers = helpers_of_wheels(wrong) if wrong else set()
     return {"counts": counts, "wrong": [path for path in wrong if path not in helpers][:20]}
+
+
+def search_path(name):
+    return [each for each in os.environ.get(name, "").split(":") if each.startswith(ASCEND + "/")]
+
+
+def loadable():
+    """The files of CANN that the loader would take by their names, as the files that they are."""
+    folders, seen, found = search_path("LD_LIBRARY_PATH") + search_path("PATH"), set(), set()
+    while folders:
+        folder = os.path.realpath(folders.pop())
+        if folder in seen or not os.path.isdir(folder) or folder.startswith(NOT_OURS):
+            continue
+        seen.add(folder)
+        files = {os.path.realpath(os.path.join(folder, name)) for name in os.listdir(folder)}
+        files = {path for path in files if os.path.isfile(path)}
+        found |= files
+        for path in (each for each in files if machine_of(each) == RECORD["machine"]):
+            folders += [each for each in run_paths(path) if each.startswith(ASCEND + "/")]
+    return found
+
+
+def run_paths(path):
+    """The folders that a program or library names itself (DT_RPATH and DT_RUNPATH, elf(5))."""
+    with open(path, "rb") as stream:
+        content = stream.read()
+    try:
+        start, size, count = struct.unpack_from("<Q14xHH", content, 32)
+        headers = [struct.unpack_from("<II6Q", content, start + i * size) for i in range(count)]
+        tags = {}
+        for kind, _, offset, _, _, length, _, _ in headers:
+            if kind == 2:  # PT_DYNAMIC
+                pairs = struct.iter_unpack("<QQ", content[offset : offset + length // 16 * 16])
+                tags.update((tag, value) for tag, value in pairs if tag in (5, 15, 29))
+        names = tags.pop(5, None)  # DT_STRTAB, an address in one of the segments
+        texts = []
+        for kind, _, offset, address, _, length, _, _ in headers:
+            if kind == 1 and names is not None and address <= names < address + length:
+                begins = [offset + names - address + each for each in tags.values()]
+                texts += [content[each : content.index(b"\0", each)].decode() for each in begins]
+    except (struct.error, ValueError):
+        return []
+    origin = re.compile(r"\$(ORIGIN|\{ORIGIN\})")
+    folders = [each for text in texts for each in text.split(":")]
+    return [os.path.normpath(origin.sub(os.path.dirname(path), each)) for each in folders]
 
 
 def helpers_of_wheels(wrong):
@@ -276,7 +329,7 @@ print(
             "own_record": json.loads(read("/usr/local/share/cannery/target.json") or "{}"),
             "parts": part_versions(),
             "version_cfg": read(HOME + "/version.cfg") or read(REAL + "/version.cfg"),
-            "elf": elf_machines([RECORD["site_packages"], ASCEND]),
+            "elf": elf_machines(RECORD["site_packages"]),
             "rights": rights(),
             "broken_scripts": broken_scripts(),
             "distributions": distributions(),

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 PROBE = Path(__file__).parents[2] / "image" / "probes" / "facts.py"
-CONSTANTS = {"ASCEND", "TEXT", "FOR_BOTH", "ELF", "MACHINES", "RIGHTS"}
+CONSTANTS = {"ASCEND", "TEXT", "ELF", "MACHINES", "RIGHTS"}
 AARCH64, X86_64, I386 = 183, 62, 3
 
 
@@ -32,7 +32,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folders[1]
 
 
-def probe(top: Path) -> dict[str, Any]:
+def probe(top: Path, machine: str = "aarch64") -> dict[str, Any]:
     """The probe's functions, which look at ``top`` in place of a container's root."""
     tree = ast.parse(PROBE.read_text(encoding="utf-8"))
 
@@ -42,8 +42,9 @@ def probe(top: Path) -> dict[str, Any]:
         return isinstance(node, ast.Import | ast.FunctionDef)
 
     tree.body = [each for each in tree.body if is_wanted(each)]
-    found: dict[str, Any] = {"RECORD": {"machine": "aarch64"}, "NOT_OURS": ()}
+    found: dict[str, Any] = {"RECORD": {"machine": machine}, "NOT_OURS": ()}
     exec(compile(tree, str(PROBE), "exec"), found)
+    found["ASCEND"] = str(top / "Ascend")
     found["ENTRIES"] = found["entries"](str(top))
     found["FILES"] = found["files"](found["ENTRIES"])
     return found
@@ -68,7 +69,7 @@ def install(site: Path, name: str, tags: list[str], *files: Path, version: str =
 
 
 def wrong(site: Path) -> list[str]:
-    found = probe(site)["elf_machines"]([str(site)])["wrong"]
+    found = probe(site)["elf_machines"](str(site))["wrong"]
     return [Path(each).name for each in found]
 
 
@@ -108,6 +109,90 @@ def test_files_of_no_wheel(site: Path) -> None:
     elf(site / "stray.so", X86_64)
     elf(site / "kernel.o", 0x1029)
     assert wrong(site) == ["stray.so"]
+
+
+def with_run_path(path: Path, machine: int, folders: str) -> Path:
+    """A library with DT_RUNPATH, as the linker writes it: one segment, and its dynamic part."""
+    text = b"\0" + folders.encode() + b"\0"
+    dynamic = struct.pack("<6Q", 5, 176 + 48, 29, 1, 0, 0)
+    size = 176 + len(dynamic) + len(text)
+    content = b"\x7fELF\x02\x01\x01" + bytes(9)
+    content += struct.pack("<HHIQQQIHHHHHH", 3, machine, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
+    content += struct.pack("<II6Q", 1, 5, 0, 0, 0, size, size, 4096)
+    content += struct.pack("<II6Q", 2, 6, 176, 176, 176, len(dynamic), len(dynamic), 8)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content + dynamic + text)
+    return path
+
+
+DEVICE = (
+    "x86_64-linux/devlib/device/libruntime.so",
+    "x86_64-linux/devlib/linux/aarch64/libascendcl.so",
+    "lib64/device/lib64/libdrvdevdrv.so",
+    "opp/built-in/op_impl/aicpu/kernel/libmath_aicpu_kernels.so",
+    "opp/built-in/op_impl/ai_core/tbe/op_tiling/lib/linux/aarch64/liboptiling.so",
+    "opp/Ascend910B/aicpu/op_master_device/lib/libopmaster.so",
+    "opp/built-in/op_impl/aicpu_kernel/lib/Ascend910B/libcpu_kernels.so",
+    "toolkit/toolchain/hcc/bin/aarch64-target-linux-gnu-gcc",
+    "tools/x86_64-linux/minios/aarch64/libgraph.so",
+)
+"""Where CANN for x86_64 has programs for aarch64: of runtime 9.1.0 (RuntimeSo.xml), ops-math 9.1.0
+(cmake/symbol.cmake), and the lists of files of 8.1.RC1."""
+
+
+@pytest.fixture
+def cann(site: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """CANN for x86_64 with all that it has for the device, and its search paths."""
+    top = site / "Ascend" / "cann"
+    for each in DEVICE:
+        elf(top / each, AARCH64)
+    elf(top / "lib64" / "libascendcl.so", X86_64)
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{top}/lib64:{top}/lib64/plugin/opskernel")
+    monkeypatch.setenv("PYTHONPATH", f"{top}/python/site-packages:{top}/opp/built-in/op_impl")
+    monkeypatch.setenv("PATH", f"{top}/bin:{os.environ['PATH']}")
+    return top
+
+
+def loaded_wrong(cann: Path) -> list[str]:
+    site = cann.parents[1]
+    found = probe(site, "x86_64")["elf_machines"](str(site / "packages"))["wrong"]
+    return [str(Path(each).relative_to(cann)) for each in found]
+
+
+def test_libraries_of_cann_for_the_device_are_right(cann: Path) -> None:
+    assert loaded_wrong(cann) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "lib64/libhccl.so",
+        "lib64/plugin/opskernel/libaicore.so",
+        "bin/atc",
+        "opp/built-in/op_impl/ai_core/tbe/op_tiling/lib/linux/x86_64/liboptiling.so",
+    ],
+)
+def test_libraries_that_would_be_loaded_are_wrong(cann: Path, path: str) -> None:
+    elf(cann / path, AARCH64)
+    assert loaded_wrong(cann) == [path]
+
+
+def test_a_module_of_cann_for_another_machine_is_wrong(cann: Path) -> None:
+    module = "python/site-packages/acl.so"
+    elf(cann / module, AARCH64, b"PyInit_acl\0")
+    assert loaded_wrong(cann) == [module]
+
+
+def test_a_link_to_a_library_for_the_device_is_followed(cann: Path) -> None:
+    (cann / "lib64" / "libruntime.so").symlink_to(f"../{DEVICE[0]}")
+    assert loaded_wrong(cann) == [DEVICE[0]]
+
+
+@pytest.mark.parametrize("folders", ["$ORIGIN/../private", "/x:${ORIGIN}/../lib64/../private"])
+def test_run_paths_are_followed(cann: Path, folders: str) -> None:
+    with_run_path(cann / "lib64" / "libge.so", X86_64, folders)
+    elf(cann / "private" / "libinner.so", AARCH64)
+    assert loaded_wrong(cann) == ["private/libinner.so"]
 
 
 def test_of_two_packages_the_imported_one_is_reported(site: Path) -> None:

@@ -162,6 +162,36 @@ def test_kernels_of_another_chip(config: ImageConfig, chip: str, by: str) -> Non
     assert "are for chip 310p, and " + by in result.text
 
 
+VLLM = "quay.io/ascend/vllm-ascend:v0.18.0rc1"
+
+
+@pytest.mark.parametrize(
+    ("reference", "operators", "standing"),
+    [
+        (f"{VLLM}-a5", "ascend950", Standing.PASSED),
+        (f"{VLLM}-A5-openeuler", "ascend950", Standing.PASSED),
+        (f"{VLLM}-910c", "ascend910_93", Standing.PASSED),
+        (f"{VLLM}-a3-openeuler", "ascend910_93", Standing.PASSED),
+        (f"{VLLM}-310p", "ascend310p", Standing.PASSED),
+        ("ascend/cann:9.1.0-a2-ubuntu22.04", "ascend910b", Standing.PASSED),
+        ("ascendai/cann:8.2.rc1-910-ubuntu22.04-py3.11", "ascend910", Standing.PASSED),
+        ("ascendai/cann:8.2.rc1-910-ubuntu22.04-py3.11", "ascend910b", Standing.BROKEN),
+        (f"{VLLM}-a5", "ascend910_93", Standing.BROKEN),
+        (f"{VLLM}-910c", "ascend910b", Standing.BROKEN),
+        (VLLM, "ascend910b", Standing.NOT_OURS),
+    ],
+)
+def test_a_chip_has_several_names_in_tags(
+    reference: str, operators: str, standing: Standing
+) -> None:
+    config, seen = (
+        replace(FOREIGN, reference=reference),
+        found_with(ascend={"operators": [operators]}),
+    )
+    checks = {check.check: check for check in judge_image(seen, config, COMPAT, KNOWN)}
+    assert checks["kernels/chip"].standing is standing
+
+
 def test_a_chip_without_a_name() -> None:
     config = replace(FOREIGN, reference="theirs:1")
     assert results(found_with(), config)["kernels/chip"].standing is Standing.NOT_OURS

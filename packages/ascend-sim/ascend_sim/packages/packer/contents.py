@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from . import marker
 from .archives import marked_tar, python_wheel
-from .elf import empty_library
+from .elf import OTHER, empty_library
 from .layout import Contents, Layout
 from .names import MODE_INFO, fill
 from .spec import Spec
@@ -23,7 +23,8 @@ def add_contents(tree: Tree, spec: Spec, layout: Layout, component: str) -> Cont
     contents, root = layout.contents[component], fill(layout.toolkit_tree, spec)
     for each in contents.libraries:
         path = PurePosixPath(f"{root}/{fill(each, spec)}")
-        arch = path.parent.name
+        # In a folder that no machine names are libraries for the device's own CPU.
+        arch = path.parent.name if path.parent.name in OTHER else "aarch64"
         tree.add_file(str(path), empty_library(arch, path.name), mode=MODE_INFO)
     for each in contents.archives:
         path = PurePosixPath(f"{root}/{fill(each, spec)}")
