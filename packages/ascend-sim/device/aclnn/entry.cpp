@@ -90,6 +90,7 @@ std::string kernelDirectory() {
 }
 
 void requireKernels() {
+  requireOwnProcess();
   static std::atomic<bool> found{false};  // looked for again only while there are none
   if (found) return;
   requireDriver(kDriverError);

@@ -46,6 +46,7 @@ void launch(const std::string& name, const std::function<void()>& work) {
 }
 
 void requireNoFault() {
+  requireOwnProcess();
   const std::string fault = current();
   if (!fault.empty()) throw DeviceFault(fault);
 }

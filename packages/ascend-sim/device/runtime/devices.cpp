@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "devices.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -44,6 +46,9 @@ struct Devices {
 };
 
 thread_local Context* current_context = nullptr;
+// Of a process that was forked from one that used a device: its memory, streams and queues belong
+// to that one, and no thread serves them here.
+std::atomic<bool> forked{false};
 std::atomic<int32_t> default_device{-1};  // or none
 
 // As torch_npu (npu/__init__.py: _parse_visible_devices, _device_count_ascend_hal) describes the
@@ -127,6 +132,8 @@ const Devices& all() {
 
 Context* primaryContext(int32_t device) {
   static std::mutex mutex;
+  static std::once_flag once;
+  requireOwnProcess();
   requireDriver(kDriverError);
   static auto* contexts = new std::vector<Context*>(deviceCount(), nullptr);
   if (device < 0 || static_cast<uint32_t>(device) >= deviceCount()) {
@@ -137,6 +144,7 @@ Context* primaryContext(int32_t device) {
   Context*& context = (*contexts)[device];
   if (context == nullptr) {
     context = publish(std::make_shared<Context>(Context{device}));
+    std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { forked = true; }); });
     noteOpened(physicalDevice(device));
   }
   return context;
@@ -146,6 +154,13 @@ Context* primaryContext(int32_t device) {
 
 void requireDriver(int code) {
   if (!all().refusal.empty()) throw Error(code, all().refusal);
+}
+
+void requireOwnProcess() {
+  if (!forked) return;
+  throw Error(kDriverError,
+              "EL0003: the device cannot be used in a process that was forked from one that has "
+              "used it (re-initialisation): start processes with the method 'spawn'");
 }
 
 uint32_t deviceCount() { return static_cast<uint32_t>(all().physical.size()); }
@@ -159,6 +174,7 @@ uint64_t freeOnDevice(int32_t device) {
 }
 
 void requireCard() {
+  requireOwnProcess();
   const int64_t lost = lostCard();
   if (lost < 0 || current_context == nullptr) return;
   if (physicalDevice(current_context->device) != lost) return;
@@ -182,6 +198,7 @@ uint64_t deviceMemory() {
 void setDefaultDevice(int32_t device) { default_device = device; }
 
 int32_t currentDevice() {
+  requireOwnProcess();
   if (current_context == nullptr && default_device >= 0) {
     current_context = primaryContext(default_device);
   }

@@ -16,6 +16,8 @@ uint32_t deviceCount();
 int32_t physicalDevice(int32_t device);  // the id that the host knows it by
 uint64_t hostIdentity();                  // as the driver tells it
 uint64_t freeOnDevice(int32_t device);    // bytes, less what any process uses
+// Throws Error in a process that was forked after the device was used.
+void requireOwnProcess();
 void requireCard();  // throws Error when the card of this thread's device is lost
 bool isLenient();      // whether data types pass that an NPU refuses (NPUSIM_LENIENT=1)
 const ChipFacts& chip();  // empty without a device

@@ -13,7 +13,7 @@
 #include "../core/fault.h"
 #include "../runtime/devices.h"
 #include "element_types.h"
-#include "python.h"
+#include "worker.h"
 
 namespace npusim {
 namespace {

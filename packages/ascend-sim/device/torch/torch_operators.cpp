@@ -9,7 +9,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "python.h"
+#include "worker.h"
 
 namespace npusim {
 namespace {
@@ -166,8 +166,8 @@ int torchOperatorIndex(const std::string& name) {
 
 std::function<void()> torchCall(int index, const std::vector<RawArgument>& arguments) {
   return [name = std::string(torch_operators[index].name),
-          values = copiedArguments(index, arguments), arguments, held = heldByPlan()] {
-    for (const auto& [number, shape] : callPython(name, values, {})) {
+          values = copiedArguments(index, arguments), arguments] {
+    for (const auto& [number, shape] : callWorker(name, values, {})) {
       const auto out = opened<Tensor>(arguments.at(number).pointer);
       out->shape = shape;
       out->strides = denseStrides(shape);
@@ -179,7 +179,7 @@ int planByTorch(int index, const std::vector<RawArgument>& arguments, uint64_t* 
                 void** executor) noexcept {
   return guarded([&] {
     const std::string name = torch_operators[index].name;
-    requirePython(name);
+    requireWorker(name);
     std::function<void()> call = torchCall(index, arguments);
     if (!isWritable(workspace) || !isWritable(executor)) {
       throw Error(kAclnnInvalidParam, functionName(name) + ": the caller passes other arguments " +
@@ -203,7 +203,7 @@ FoundShapes runByTorch(const std::string& type, const std::vector<Value>& inputs
   arguments.insert(arguments.end(), outputs.begin(), outputs.end());
   std::vector<NamedValue> named = attributes;
   named.emplace_back("", static_cast<int64_t>(inputs.size()));
-  FoundShapes found = callPython("@" + type, arguments, named);
+  FoundShapes found = callWorker("@" + type, arguments, named);
   const char* signature = torch_operators[torchOperatorIndex("@" + type)].signature;
   size_t parameters = 0;
   for (; *signature != '\0'; ++signature) parameters += *signature != '?' && *signature != '*';

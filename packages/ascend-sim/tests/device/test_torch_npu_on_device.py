@@ -22,13 +22,18 @@ PYTHON = os.environ.get("CANNERY_TORCH_PYTHON")
 DOCTOR = FOLDER.parent / "ascend-doctor"
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _has_torch_npu() -> None:
+def require_torch_npu() -> None:
+    """Skip the tests where there is none."""
     if PYTHON is None:
         pytest.skip("CANNERY_TORCH_PYTHON is not set")
     find = "from importlib.util import find_spec; raise SystemExit(not find_spec('torch_npu'))"
     if subprocess.run([PYTHON, "-c", find], check=False).returncode:
         pytest.skip("CANNERY_TORCH_PYTHON has no torch_npu")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _has_torch_npu() -> None:
+    require_torch_npu()
 
 
 LARGEST_ERROR = 1e-6

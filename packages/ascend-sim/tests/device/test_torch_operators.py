@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,10 +39,24 @@ def ask(host: Host, probe: str, **changes: str | None) -> Any:
 
 
 def test_an_operator_without_torch_names_the_missing_module(host: Host) -> None:
-    failure, said = host.run("torch_operator")
+    failure = host.ask("torch_operator")
     assert failure["code"] != 0
     assert "npusim_torch" in failure["message"]
-    assert "No module named 'torch'" in said
+    assert "No module named 'torch'" in failure["message"]
+
+
+def gone(worker: int, seconds: float) -> bool:
+    """Whether a process ends in that time."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            state = Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.05)
+    return False
 
 
 @with_torch
@@ -51,6 +67,29 @@ def test_views_are_read_and_written_in_place(host: Host) -> None:
 @with_torch
 def test_no_dimensions_and_no_elements(host: Host) -> None:
     assert ask(host, "scalars_and_empty") == 0
+
+
+@with_torch
+def test_the_hosts_and_mapped_memory_are_operands(host: Host) -> None:
+    for error, others_changed in ask(host, "other_memory"):
+        assert error < 1e-5
+        assert not others_changed
+
+
+@with_torch
+def test_the_worker_has_nothing_of_the_program_and_ends_with_it(host: Host) -> None:
+    worker, files, children = ask(host, "alone")
+    assert files == ["/dev/null", "/memfd", "socket"]
+    assert not children
+    assert gone(worker, seconds=20)
+
+
+@with_torch
+def test_another_worker_follows_one_that_was_killed(host: Host) -> None:
+    before, refused, after, is_another = ask(host, "ended")
+    assert "has ended" in refused["message"]
+    assert max(before, after) < 1e-5
+    assert is_another
 
 
 @with_torch

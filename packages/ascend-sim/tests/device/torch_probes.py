@@ -261,7 +261,7 @@ def first_step(client: Client, last: Sequence[tuple[ctypes.c_void_p, ...]]) -> f
 
 
 def main() -> None:
-    from . import more_values, quantised_values, torch_values
+    from . import more_values, quantised_values, torch_values, worker_probes
 
     probes: Sequence[Callable[[], object]] = (
         strides,
@@ -277,6 +277,9 @@ def main() -> None:
         quantised_values.products,
         quantised_values.refusals,
         torch_values.values,
+        worker_probes.alone,
+        worker_probes.ended,
+        worker_probes.other_memory,
     )
     name = sys.argv[1]
     print(json.dumps({probe.__name__: probe for probe in probes}[name]()))

@@ -47,6 +47,8 @@ WIDER = {
     )
     if hasattr(torch, name)
 }
+FILES: dict[int, memoryview] = {}
+"""Files that memory is in, by the number that the program knows them by."""
 
 
 def dtype_of(code: int) -> torch.dtype:
@@ -57,15 +59,21 @@ def dtype_of(code: int) -> torch.dtype:
     return dtype
 
 
+def _flat(place: tuple[int, int, int], dtype: torch.dtype) -> torch.Tensor:
+    """The elements from a place on, in one dimension."""
+    file, offset, count = place
+    return torch.frombuffer(FILES[file], dtype=dtype, count=count, offset=offset)
+
+
 def view(item: Any) -> Any:
-    """The tensor over (memory, data type, shape, strides); None stays None."""
+    """The tensor over (place, data type, shape, strides); None stays None."""
     if item is None:
         return None
-    memory, code, shape, strides = item
+    place, code, shape, strides = item
     dtype = dtype_of(code)
-    if memory is None:
+    if place is None:
         return torch.empty(shape, dtype=dtype)
-    return torch.frombuffer(memory, dtype=dtype).as_strided(shape, strides)
+    return _flat(place, dtype).as_strided(shape, strides)
 
 
 def opened(parameter: Parameter, value: Any) -> Any:
@@ -107,7 +115,7 @@ def put(target: torch.Tensor, result: Any) -> None:
 def put_resized(item: Any, result: torch.Tensor) -> tuple[int, ...]:
     """Write a result whose shape was unknown to the start of an output; returns that shape."""
     if item[0] is not None and result.numel():
-        flat = torch.frombuffer(item[0], dtype=dtype_of(item[1]))
+        flat = _flat(item[0], dtype_of(item[1]))
         if flat.numel() < result.numel():
             raise ValueError(f"{result.numel()} results, but room for {flat.numel()} only")
         flat[: result.numel()].copy_(result.reshape(-1))
