@@ -190,5 +190,10 @@ def _release(
     if release is None:
         problems.append(f"--cann {cann!r} is not known. {did_you_mean(cann, facts.releases)}")
     elif given.chip in facts.chips and given.chip not in release.kernels:
-        problems.append(f"CANN {cann} has no kernels for {given.chip}: choose another --cann.")
+        others = [each.version for each in facts.releases.values() if given.chip in each.kernels]
+        made = f", for which torch_npu {public} was made," if given.cann is None and public else ""
+        problems.append(
+            f"CANN {cann}{made} has no kernels for {given.chip}: the newest that has them is "
+            f"--cann {others[-1]}."
+        )
     return release

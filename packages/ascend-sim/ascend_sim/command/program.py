@@ -17,6 +17,7 @@ from .errors import CommandError, SimError, UnusableError, nearest
 from .facts import Facts
 from .host import prepared
 from .install import Installation, install
+from .interpreter import program_of_this_python
 from .options import Machine, Request, parse
 
 LENIENT = "NPUSIM_LENIENT"
@@ -50,7 +51,10 @@ def _carry_out(arguments: Sequence[str]) -> None:
     if request.command == "env":
         print(for_a_shell(variables), end="")
     else:
-        _start(request.program, variables)
+        program = request.program
+        if not request.alone:
+            program[0] = program_of_this_python(program[0], variables["PATH"])
+        _start(program, variables)
 
 
 def _version(package: str) -> str:

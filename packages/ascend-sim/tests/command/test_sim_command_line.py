@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,7 +30,7 @@ WRONG = {
     "run --memory 0G -- true": "--memory '0G' is not a size",
     "run --cann 9.1.l -- true": "--cann '9.1.l' is not known. Did you mean '9.1.1'?",
     "run --cann x -- true": "--cann 'x' is not known. Known: ",
-    "run --cann 8.0.RC2 --chip a3 -- true": "CANN 8.0.RC2 has no kernels for a3",
+    "run --cann 8.0.RC2 --chip a3 -- true": "for a3: the newest that has them is --cann ",
     "run --driver 25;ls -- true": "--driver '25;ls' is not a version",
     "env extra": "unexpected argument 'extra'",
     "instal --torch 2.9.0": "unknown command 'instal'. Did you mean 'install'?",
@@ -86,6 +88,44 @@ def test_the_wheel_of_another_machine_says_so(python: Python) -> None:
     assert done.returncode == 6
     assert f"for Linux on {OTHER}, and this is Linux on {MACHINE}" in done.stderr
     assert python.hosts() == []
+
+
+def script(python: Python, name: str, first_lines: str) -> Path:
+    """A program in the first folder of PATH."""
+    path = python.home / "bin" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{first_lines}\necho of the first folder\n")
+    path.chmod(0o755)
+    python.variables["PATH"] = f"{path.parent}:{os.environ['PATH']}"
+    return path
+
+
+OF_ANOTHER = (
+    "#!/opt/other/bin/python3.9",
+    "#!/bin/sh\n'''exec' \"/opt/other/bin/python3\" \"$0\" \"$@\"\n' '''",
+)
+
+
+@pytest.mark.parametrize("first_lines", OF_ANOTHER)
+def test_a_script_of_another_python_gives_way_to_its_own(python: Python, first_lines: str) -> None:
+    script(python, "pytest", first_lines)
+    done = python.call("run", "--", "pytest", "--version")
+    assert done.returncode == 0
+    assert "pytest" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("first_lines", OF_ANOTHER)
+def test_a_script_that_only_another_python_has_is_refused(python: Python, first_lines: str) -> None:
+    path = script(python, "trainer", first_lines)
+    done = python.call("run", "--", "trainer")
+    assert done.returncode == 6
+    assert f"{path} is a program of /opt/other/bin/python3" in done.stderr
+    assert f"'{sys.executable} -m pip install trainer'" in done.stderr
+
+
+def test_a_program_that_is_no_script_of_python_is_left_alone(python: Python) -> None:
+    script(python, "pytest", "#!/bin/sh")
+    assert python.call("run", "--", "pytest").stdout == "of the first folder\n"
 
 
 def test_a_missing_program_is_reported(python: Python) -> None:

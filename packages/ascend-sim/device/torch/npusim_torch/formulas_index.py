@@ -77,7 +77,17 @@ def strided_slice(x: Any, begin: Any, end: Any, strides: Any) -> Any:
     return x[tuple(steps)]
 
 
+def coalesced(groups: Any, indices: Any, values: Any, places: Any, sums: Any) -> Any:
+    """The place of each group of equal indices, and the sum of its values.
+
+    The kernel adds to what the output has, which op-plugin fills with zeros
+    (op_plugin/ops/opapi/sparse, _coalesce_sparse).
+    """
+    return places.index_copy(0, groups, indices.to(places.dtype)), sums.index_add(0, groups, values)
+
+
 __all__ = [
+    "coalesced",
     "embedding_bag",
     "index_put",
     "indexed",
