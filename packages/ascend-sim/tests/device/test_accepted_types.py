@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,34 @@ def test_types_accepted_by_the_operator_source_are_allowed(host: Host) -> None:
     first = {name: [float32, float32] for name in names}
     refused = host.ask("refused_types", json.dumps(first), NPUSIM_LENIENT=None)
     assert not [name for name in names for each in refused[name] if bfloat16 in each]
+
+
+@pytest.mark.parametrize(
+    ("operator", "types"),
+    [
+        ("IsFinite", {"bool", "u8", "i8", "i16", "i32", "i64"}),
+        ("Relu", {"u8"}),
+        ("LeakyRelu", {"f64"}),
+        ("Elu", {"f64"}),
+        ("Log10", {"f64"}),
+        ("Linspace", {"i64"}),
+        ("LinalgCholesky", {"f16"}),
+        ("InplaceFillTensor", {"f64", "c64", "c128"}),
+        ("InplaceAdds", {"c64", "c128"}),
+        ("InplaceDivMod", {"bf16", "c64", "c128"}),
+        ("InplaceBernoulliTensor", {"bf16"}),
+        ("InplaceNormal", {"bool", "i64"}),
+        ("Inverse", {"f64", "c64", "c128"}),
+    ],
+)
+def test_a_source_that_takes_more_than_its_document_wins(operator: str, types: set[str]) -> None:
+    """For the floating results as well as for the operands; both files are cited."""
+    for chip in ("910b", "a3"):
+        rows = [each for each in accepted_types(chip) if each.operator == operator]
+        for row in rows:
+            if row.types != ("bool",):
+                assert types <= {*row.types}
+            assert re.fullmatch(r"\S+/docs/\S+\.md,\S+/op_api/\S+\.cpp", row.document)
 
 
 def test_the_running_sum_of_booleans(host: Host) -> None:
