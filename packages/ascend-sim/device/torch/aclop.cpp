@@ -81,6 +81,15 @@ const char* productOf(const std::string& type) {
   return type == "BatchMatMul" || type == "BatchMatMulV2" ? "BatchMatMul" : nullptr;
 }
 
+// Whether the documents deny an input its type. Beside the numbers, a convolution has inputs that
+// say how large its result is.
+bool isDenied(const std::string& type, size_t input, DataType dtype) {
+  if (const char* product = productOf(type)) return !isAccepted(product, input, dtype);
+  const size_t weight = 1;
+  return type.rfind("Conv2D", 0) == 0 && isFloating(dtype) &&
+         !isAccepted("Convolution", weight, dtype);
+}
+
 // Operators that move numbers and do not compute with them.
 bool isMove(const std::string& type) {
   static const char* moves[] = {"Identity", "TransData", "Transpose", "ReverseV2", "ConcatD", "Pack",
@@ -92,12 +101,11 @@ bool isMove(const std::string& type) {
 // What CANN's engine says where it has no kernel (compile_nodes_pass.cc of hicann/ge). The first
 // chips have none for bfloat16 (support_bf16 of platform_config in hicann/runtime).
 void requireTaken(const std::string& type, const std::vector<Value>& inputs) {
-  const char* product = productOf(type);
   for (size_t i = 0; i < inputs.size() && !isLenient(); ++i) {
     const auto* tensor = std::get_if<Tensor>(&inputs[i]);
     if (tensor == nullptr || tensor->size() == 0) continue;
     const bool without = isFirstGeneration() && tensor->dtype == DataType::Bfloat16;
-    if (without ? isMove(type) : product == nullptr || isAccepted(product, i, tensor->dtype)) continue;
+    if (without ? isMove(type) : !isDenied(type, i, tensor->dtype)) continue;
     throw Error(kNoEngine, "EZ3003: No supported Ops kernel and engine are found for [" + type +
                                "], optype [" + type + "]: " + socName() + " does not take " + nameOfType(tensor->dtype) +
                                " as input " + std::to_string(i) + ". NPUSIM_LENIENT=1 lets it pass here");

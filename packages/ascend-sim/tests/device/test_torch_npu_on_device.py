@@ -194,6 +194,7 @@ def attention():
         return "can not cast format when output is input" in str(error) and "torch_npu"
 pairs = [*zip(losses("npu"), losses("cpu"))]
 ones = [torch.ones(2, 2, dtype=kind).npu() for kind in (torch.bfloat16, torch.float64)]
+image = torch.ones(1, 1, 3, 3, dtype=torch.float64).npu()
 print(json.dumps({
     "name": torch.npu.get_device_name(0),
     "memory": torch.npu.get_device_properties(0).total_memory >> 20,
@@ -204,6 +205,7 @@ print(json.dumps({
     "falls": pairs[-1][0] < pairs[0][0],
     "attention": attention(),
     "refused": [refused(lambda: each @ each) for each in ones],
+    "refuses convolution": refused(lambda: nn.functional.conv2d(image, image)),
 }))
 """
 
@@ -320,6 +322,7 @@ def test_another_chip(
         "falls": True,
         "attention": "torch_npu" if first else True,
         "refused": [first, True],
+        "refuses convolution": chip != "910",
     }
 
 
