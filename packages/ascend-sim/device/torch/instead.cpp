@@ -18,8 +18,8 @@
 namespace npusim {
 namespace {
 
-// Elements of the largest tensor. Calling PyTorch takes about 50 us. A product of 100 x 100
-// matrices is what the image tests compare.
+// Elements of the largest tensor. Calling PyTorch is a message to another process and back, which
+// takes 100 us and more. A product of 100 x 100 matrices is what the image tests compare.
 constexpr int64_t kLarge = 8192;
 constexpr int64_t kLargeProduct = 20000;
 
