@@ -72,8 +72,13 @@ Scalar scalarOf(DataType dtype, void* value) {
           isFloating(dtype) ? encoded<int64_t>(real) : single<int64_t>(view, Memory::Host), 0};
 }
 
+// torch_npu destroys what it did not give as well: an exception for each would take longer than a
+// small operator.
 template <class Object>
 int destroy(const void* handle) {
+  if (handle == nullptr) {
+    return report(kAclnnNullPointer, std::string("a ") + kindName(Object::kKind) + " is missing (null)");
+  }
   return guarded([&] { withdrawn<Object>(handle); });
 }
 

@@ -10,25 +10,21 @@ namespace {
 
 // Both shift a row by its largest element alone: the logarithm of the sum would be lost in a huge
 // one.
-struct Shifted {
-  double top, sum;
-
-  Shifted(const double* row, int64_t length) : top(*std::max_element(row, row + length)), sum(0) {
-    for (int64_t i = 0; i < length; ++i) sum += std::exp(row[i] - top);
-  }
-};
-
 void LogSoftmax(const Tensor& self, int64_t dim, const Tensor& out) {
   transformRows<double>(self, dim, out, [](double* row, int64_t length) {
-    const Shifted by(row, length);
-    for (int64_t i = 0; i < length; ++i) row[i] = row[i] - by.top - std::log(by.sum);
+    const double top = *std::max_element(row, row + length);
+    double sum = 0;
+    for (int64_t i = 0; i < length; ++i) sum += std::exp(row[i] - top);
+    for (int64_t i = 0; i < length; ++i) row[i] = row[i] - top - std::log(sum);
   });
 }
 
 void Softmax(const Tensor& self, int64_t dim, const Tensor& out) {
   transformRows<double>(self, dim, out, [](double* row, int64_t length) {
-    const Shifted by(row, length);
-    for (int64_t i = 0; i < length; ++i) row[i] = std::exp(row[i] - by.top) / by.sum;
+    const double top = *std::max_element(row, row + length);
+    double sum = 0;
+    for (int64_t i = 0; i < length; ++i) sum += row[i] = std::exp(row[i] - top);
+    for (int64_t i = 0; i < length; ++i) row[i] /= sum;
   });
 }
 

@@ -74,6 +74,9 @@ ScalarItems copied(const ScalarList& list) {
 }
 
 Value copiedObject(char kind, void* handle) {
+  if (kind == 'n') {
+    kind = isHandle(handle, Kind::Tensor) ? 't' : isHandle(handle, Kind::ScalarList) ? 'S' : 's';
+  }
   switch (kind) {
     case 't': return *opened<Tensor>(handle);
     case 's': return *opened<Scalar>(handle);
@@ -92,7 +95,7 @@ Value copiedObject(char kind, void* handle) {
 }
 
 RawArgument::Type typeOf(char kind) {
-  if (std::strchr("tsTSIFB", kind) != nullptr) return RawArgument::Type::Pointer;
+  if (std::strchr("tsTSIFBn", kind) != nullptr) return RawArgument::Type::Pointer;
   if (kind == 'z') return RawArgument::Type::Text;
   return kind == 'd' || kind == 'f' ? RawArgument::Type::Floating : RawArgument::Type::Integer;
 }

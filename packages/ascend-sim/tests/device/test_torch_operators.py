@@ -65,6 +65,14 @@ def test_views_are_read_and_written_in_place(host: Host) -> None:
 
 
 @with_torch
+def test_steps_and_norms_are_those_of_the_device(host: Host) -> None:
+    by_device, by_torch = (ask(host, "steps", NPUSIM_TORCH=who) for who in ("never", "always"))
+    assert len(by_torch) == len(by_device)
+    for found, expected in zip(by_torch, by_device):
+        assert found == pytest.approx(expected, abs=1e-5, rel=1e-5)
+
+
+@with_torch
 def test_no_dimensions_and_no_elements(host: Host) -> None:
     assert ask(host, "scalars_and_empty") == 0
 

@@ -64,6 +64,10 @@ class Client:
         size = ctypes.c_uint64(len(values))
         return ctypes.c_void_p(self.acl.library.aclCreateIntArray(int64s(values), size))
 
+    def bools(self, values: Sequence[bool]) -> ctypes.c_void_p:
+        items, size = (ctypes.c_bool * len(values))(*values), ctypes.c_uint64(len(values))
+        return ctypes.c_void_p(self.acl.library.aclCreateBoolArray(items, size))
+
     def tensors(self, items: Sequence[Memory]) -> ctypes.c_void_p:
         handles = (ctypes.c_void_p * len(items))(*(item.handle.value for item in items))
         size = ctypes.c_uint64(len(items))
@@ -108,6 +112,46 @@ def strides() -> object:
     expected = np.zeros([7, 2])
     expected[2:5] = renormed(x[2:5].T).T
     return float(np.abs(target.read() - expected).max())
+
+
+def steps() -> object:
+    """Optimizers' steps and normalisation, which both the device and torch carry out."""
+    client, random = Client(), np.random.default_rng(3)
+    results: list[Memory] = []
+
+    def some(*shape: int) -> Memory:
+        return client.put(random.normal(size=shape).astype("f4"))
+
+    def out(*shape: int) -> Memory:
+        results.append(client.zeros(shape))
+        return results[-1]
+
+    factors = [ctypes.c_float(value) for value in (0.01, 0.9, 0.999, 0.1, 1e-8)]
+    for decayed in (False, True):
+        state = [some(7, 3), some(7, 3), client.put(random.random((7, 3)).astype("f4"))]
+        top = client.put(random.random((7, 3)).astype("f4"))
+        results += [*state, top]
+        given = [*state, top if decayed else None, some(7, 3), client.put(np.float32(4))]
+        client.call("ApplyAdamWV2", *given, *factors, decayed, decayed)
+    lists = [client.tensors([some(4), some(2, 3)]) for _ in range(3)]
+    for name, *operands in (
+        ("ForeachAddScalar", lists[0], client.put(np.float32(1.5))),
+        ("ForeachMulScalarV2", lists[0], client.scalar(1.5)),
+        ("ForeachSubListV2", lists[0], lists[1], client.scalar(0.5)),
+        ("ForeachAddcdivScalar", *lists, client.put(np.array([0.5, 2], "f4"))),
+        ("ForeachLerpScalar", lists[0], lists[1], client.scalar(0.25)),
+        ("ForeachNeg", lists[2]),
+    ):
+        client.call(name, *operands, client.tensors([out(4), out(2, 3)]))
+    grad, x, weight, eps = some(5, 6), some(5, 6), some(6), 1e-5
+    rstd = out(5, 1)
+    client.call("RmsNorm", x, weight, eps, out(5, 6), rstd)
+    client.call("RmsNormGrad", grad, x, rstd, weight, out(5, 6), out(6))
+    mean, inverse, mask = out(5, 1), out(5, 1), client.bools([True, True, True])
+    client.call("LayerNorm", x, client.ints([6]), weight, weight, eps, out(5, 6), mean, inverse)
+    forward = [grad, x, client.ints([6]), mean, inverse, weight, weight]
+    client.call("LayerNormBackward", *forward, mask, out(5, 6), out(6), out(6))
+    return [result.read().ravel().tolist() for result in results]
 
 
 def scalars_and_empty() -> object:
@@ -276,6 +320,7 @@ def main() -> None:
         more_values.more_values,
         quantised_values.products,
         quantised_values.refusals,
+        steps,
         torch_values.values,
         worker_probes.alone,
         worker_probes.ended,

@@ -68,6 +68,17 @@ def generator(seed: int, offset: int) -> torch.Generator:
     return torch.Generator().manual_seed((seed * 1000003 + offset) % 2**63)
 
 
+def paired(items: list[Any], numbers: list[Any]) -> list[tuple[Any, Any]]:
+    """Tensors of a list with a number each, or with the only one."""
+    return list(zip(items, numbers if len(numbers) > 1 else numbers * len(items)))
+
+
+def unscaled(gradients: list[Any], found: Any, scale: Any) -> tuple[list[Any], Any]:
+    """Gradients by the scale; a 1 where one of them is not finite."""
+    finite = all(bool(gradient.isfinite().all()) for gradient in gradients)
+    return [gradient * scale for gradient in gradients], None if finite else torch.ones_like(found)
+
+
 def rrelu(
     x: Any, noise: Any, low: float, high: float, training: bool, seed: int, offset: int
 ) -> Any:
@@ -187,11 +198,13 @@ __all__ = [
     "many",
     "max_pool2d_backward",
     "pair",
+    "paired",
     "prelu_backward",
     "renorm",
     "rounded",
     "rrelu",
     "subtracted",
     "twice",
+    "unscaled",
     "wider",
 ]

@@ -122,6 +122,19 @@ def rms_norm_of(x: Any, gamma: Any, eps: float) -> Any:
     return wide * rstd * gamma.float(), rstd, x
 
 
+def rms_norm_backward(grad: Any, x: Any, rstd: Any, gamma: Any) -> tuple[Any, Any]:
+    """Gradients of x and gamma; rstd is the inverse root that the forward step gave."""
+    outer = x.dim() - gamma.dim()
+    inverse = rstd.float().reshape(*x.shape[:outer], *[1] * gamma.dim())
+    normal = x.float() * inverse
+    scaled = grad.float() * gamma.float()
+    dims = list(range(outer, x.dim()))
+    shared = (scaled * normal).mean(dims, keepdim=True)
+    grad_x = (scaled - normal * shared) * inverse
+    weighted = grad.float() * normal
+    return grad_x, weighted.sum(list(range(outer))) if outer else weighted
+
+
 def spread(values: Any) -> Any:
     y, rstd, x = values
     return y, y, rstd, x
@@ -228,6 +241,7 @@ __all__ = [
     "group_norm_swish",
     "inplace_add_rms_norm",
     "lp_norm",
+    "rms_norm_backward",
     "rms_norm_of",
     "spread",
     "sync_gather_stats",

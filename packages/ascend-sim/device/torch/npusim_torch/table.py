@@ -23,7 +23,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# The C type of a parameter of each kind; all that is a handle travels as void*.
+# The C type of a parameter of each kind; all that is a handle travels as void*. "numbers" is a
+# scalar, a list of them or a tensor: which one op-plugin passes depends on its version.
 KINDS = {
     "tensor": "t",
     "scalar": "s",
@@ -39,8 +40,9 @@ KINDS = {
     "double": "d",
     "float": "f",
     "str": "z",
+    "numbers": "n",
 }
-HANDLES = "tsTSIFB"
+HANDLES = "tsTSIFBn"
 LINE = re.compile(
     r"(?P<names>@?\w+(?: @?\w+)*)\((?P<inputs>[^)]*)\)(?: -> (?P<outputs>[^=]*?))? = (?P<expr>.+)"
 )

@@ -83,6 +83,10 @@ def opened(parameter: Parameter, value: Any) -> Any:
         if parameter.optional and not parameter.written and value is not None and value[2] == (0,):
             return None  # op-plugin passes an empty vector where there is none
         return view(value)
+    if kind == "n":
+        if isinstance(value, tuple) and len(value) == 4 and isinstance(value[2], tuple):
+            return view(value).reshape(-1).tolist()  # a tensor; no number is a tuple
+        return list(value) if isinstance(value, tuple) else [value]
     if kind == "T":
         return None if value is None else [view(item) for item in value]
     return list(value) if kind in "IFBS" and value is not None else value
