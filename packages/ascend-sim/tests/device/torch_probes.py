@@ -134,14 +134,15 @@ def steps() -> object:
         given = [*state, top if decayed else None, some(7, 3), client.put(np.float32(4))]
         client.call("ApplyAdamWV2", *given, *factors, decayed, decayed)
     lists = [client.tensors([some(4), some(2, 3)]) for _ in range(3)]
-    for name, *operands in (
-        ("ForeachAddScalar", lists[0], client.put(np.float32(1.5))),
-        ("ForeachMulScalarV2", lists[0], client.scalar(1.5)),
-        ("ForeachSubListV2", lists[0], lists[1], client.scalar(0.5)),
-        ("ForeachAddcdivScalar", *lists, client.put(np.array([0.5, 2], "f4"))),
-        ("ForeachLerpScalar", lists[0], lists[1], client.scalar(0.25)),
-        ("ForeachNeg", lists[2]),
-    ):
+    calls: dict[str, tuple[object, ...]] = {
+        "ForeachAddScalar": (lists[0], client.put(np.float32(1.5))),
+        "ForeachMulScalarV2": (lists[0], client.scalar(1.5)),
+        "ForeachSubListV2": (lists[0], lists[1], client.scalar(0.5)),
+        "ForeachAddcdivScalar": (*lists, client.put(np.array([0.5, 2], "f4"))),
+        "ForeachLerpScalar": (lists[0], lists[1], client.scalar(0.25)),
+        "ForeachNeg": (lists[2],),
+    }
+    for name, operands in calls.items():
         client.call(name, *operands, client.tensors([out(4), out(2, 3)]))
     grad, x, weight, eps = some(5, 6), some(5, 6), some(6), 1e-5
     rstd = out(5, 1)

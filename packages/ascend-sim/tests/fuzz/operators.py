@@ -35,6 +35,7 @@ LETTERS = {
     "S": "scalars",
     "I": "ints",
     "F": "floats",
+    "n": "factors",
     "B": "bools",
     "i": "int64",
     "w": "int32",
