@@ -73,8 +73,9 @@ def _table(rows: Sequence[TargetRow], *, verbose: bool) -> str:
         parts += map(results.phrase, results.verdicts(row.results))
         parts += ["published"] if row.published else []
         states.append("; ".join(parts) or "not verified")
-    ids = (row.target.id for row in rows)
-    heads = columns([("target", "state"), *zip(ids, states, strict=True)])
+    ids = [(row.target.id, row.target.docker_arch) for row in rows]
+    cells = ((*names, state) for names, state in zip(ids, states, strict=True))
+    heads = columns([("target", "platform", "state"), *cells])
     room = max(map(len, heads))
     lines = [f"{heads[0]:<{room}}  summary"]
     for head, row in zip(heads[1:], rows, strict=True):
@@ -94,7 +95,7 @@ def _table(rows: Sequence[TargetRow], *, verbose: bool) -> str:
 def _details(row: TargetRow) -> list[str]:
     target = row.target
     versions = [f"{name} {version}" for name, version in target.components.items()]
-    lines = [", ".join([*versions, f"chip {target.chip}", target.platform])]
+    lines = [", ".join([*versions, f"chip {target.chip}"])]
     ends = [f"{key} until {day}" for key, day in row.maintained.items() if day != UNKNOWN]
     lines += [f"maintained: {', '.join(ends)}"] if ends else []
     for result in row.results:

@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from urllib.parse import quote
 
-from cannery.common.bases import Base, File, Python, Source
+from cannery.common.bases import Address, Base, File, Python, Source
 from cannery.common.errors import Span, some_of
 from cannery.common.wheels import BuiltWheel, TorchIndex, VendorWheel
 
@@ -290,8 +291,12 @@ class Target:
         for component, wheel in self.vendor_wheels.items():
             tags = {"tag": self.python.tag, "abi": self.python.abi, "machine": self.machine}
             name = wheel.file.format(**tags)
-            sha256 = wheel.sha256.get(name, "")
-            files[component] = File(name=name, origin=wheel.origin, sha256=sha256)
+            files[component] = File(
+                name=name,
+                origin=wheel.origin,
+                sha256=wheel.sha256.get(name, ""),
+                addresses=tuple(Address(url=f"{each}/{quote(name)}") for each in wheel.download),
+            )
         sources = self.application.sources if self.application else ()
         return files | {source.folder: source.file for source in sources}
 

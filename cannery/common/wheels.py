@@ -21,6 +21,15 @@ class VendorWheel:
     origin: str
     sha256: Mapping[str, str] = field(default_factory=dict)
     requirements: tuple[str, ...] = ()
+    download: tuple[str, ...] = ()
+    """The addresses of folders that have its files."""
+
+
+def for_machine(wheel: VendorWheel | None, machine: str) -> VendorWheel | None:
+    """``wheel``, unless its file names another machine."""
+    others = MACHINES.keys() - {machine}
+    is_others = wheel is not None and any(f"_{each}." in wheel.file for each in others)
+    return None if is_others else wheel
 
 
 @dataclass(frozen=True, kw_only=True)

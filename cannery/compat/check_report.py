@@ -122,7 +122,7 @@ def outdated(sources: Iterable[Source], today: str) -> list[str]:
 
 def explanation(target: Target, findings: Iterable[Finding], width: int, *, verbose: bool) -> str:
     """The findings about ``target`` with their sources; whole rows if ``verbose``."""
-    lines = fold([f"{target.id}: {target.summary}"], width)
+    lines = fold([f"{target.id}: {target.summary}, {target.platform}"], width)
     if target.unverified:
         lines += fold([f"  UNVERIFIED: {target.unverified}"], width)
     cann = target.cann

@@ -196,6 +196,7 @@ class WheelFile(Model):
 
     file: Annotated[FileName, AfterValidator(_wheel_name)]
     origin: str
+    download: Url = ""
     sha256: dict[str, Sha256] = Field(default={})
     requirements: Requirements = ()
 
@@ -210,7 +211,8 @@ class WheelFile(Model):
         return self
 
     def wheel(self, version: str) -> VendorWheel:
-        return VendorWheel(version=version, **dict(self))
+        fields = {**dict(self), "download": (self.download.rstrip("/"),) if self.download else ()}
+        return VendorWheel(version=version, **fields)
 
 
 _NO_SDIST = "{text!r} is not one version of a package. Write it as in vllm==0.7.3."

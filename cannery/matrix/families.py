@@ -7,6 +7,9 @@ target. What a target has is put together from ``common`` of the file, ``common`
 axis values and its ``overrides``, in this order; or from another target, which it names with
 ``from``, and its own keys. The same key from two of them is an error, unless the later one says
 what is meant: ``{replace: ...}``, or for lists ``{append: [...]}`` and ``{prepend: [...]}``.
+
+A target with ``platforms`` stands for one target for each of them. The first has its id; the
+others have their architecture behind it, as in ``-amd64``.
 """
 
 from __future__ import annotations
@@ -30,6 +33,9 @@ MAX_TARGETS = 10_000
 """How many targets one file may have."""
 
 MERGES = ("replace", "append", "prepend")
+
+PLATFORMS = ("linux/arm64", "linux/amd64")
+"""Every platform that a target can be for."""
 
 _Mistake = tuple[tuple[Key, ...], str, str]
 _Declared = tuple[str, Any, tuple[yaml.Mark, yaml.Mark]]
@@ -110,30 +116,69 @@ class Family(Model):
         return [*{tuple(each.values()): each for each in (*kept, *added)}.values()]
 
 
+@dataclass(kw_only=True)
+class Expansion:
+    """The targets of a file, and what is in none of them.
+
+    ``unused`` are the values of axes that no target has, each as in "training.python.py38".
+    ``platforms`` maps the id of a target with several platforms to the ids for each of them.
+    """
+
+    declared: list[_Declared] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
+    platforms: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def by_platform(self, name: str, target: Any) -> dict[str, Any]:
+        """Id to mapping of the targets that ``target`` stands for.
+
+        One whose ``platforms`` are wrong stays one target; the model of targets says why.
+        """
+        platforms = target.get("platforms") if isinstance(target, Map) else None
+        if platforms is None:
+            return {name: target}
+        known = [p for p in platforms if p in PLATFORMS] if isinstance(platforms, Items) else []
+        if not known or [*dict.fromkeys(known)] != platforms or "platform" in target:
+            kept = _with_platform(target, PLATFORMS[0])
+            kept.put("platforms", platforms, target.marks["platforms"])
+            return {name: kept}
+        ids = (name, *(f"{name}-{each.rpartition('/')[2]}" for each in platforms[1:]))
+        if len(ids) > 1:
+            self.platforms[name] = ids
+        return {each: _with_platform(target, p) for each, p in zip(ids, platforms, strict=True)}
+
+
+def _with_platform(target: Map, platform: str) -> Map:
+    """``target`` with ``platform`` in place of its ``platforms``."""
+    other = Map(target.mark)
+    for key, value in target.items():
+        if key == "platforms":
+            other.put("platform", target.get("platform", platform), target.marks[key])
+        elif key != "platform":
+            other.put(key, value, target.marks[key])
+    return other
+
+
 Catalogue = Callable[[], Mapping[str, Map]]
 """Returns further targets that one can name with ``from``."""
 
 
-def expand(top: Map, catalogue: Catalogue, problems: list[Problem]) -> list[str]:
+def expand(top: Map, catalogue: Catalogue, problems: list[Problem]) -> Expansion:
     """Put the targets of the families of ``top`` before its other ones; mistakes become problems.
 
     A family that is no Family is left out.
-
-    Returns:
-        the values of axes that no target has, each as in "training.python.py38".
 
     Raises:
         MatrixError: there are too many targets.
     """
     families, others = top.get("families"), top.get("targets", Map(top.mark))
     common = [(part, "common")] if isinstance(part := top.get("common"), Map) else []
-    declared: list[_Declared] = []
-    unused: list[str] = []
+    expansion = Expansion()
     for name, data in families.items() if isinstance(families, Map) else ():
         with suppress(ValidationError):
-            unused += _expand(name, data, common, declared, problems)
+            _expand(name, data, common, expansion, problems)
     if not isinstance(others, Map):
-        return unused
+        return expansion
+    declared = expansion.declared
     declared += ((name, value, others.marks[name]) for name, value in others.items())
     written = Map(others.mark)
     if len(declared) > MAX_TARGETS:
@@ -150,12 +195,20 @@ def expand(top: Map, catalogue: Catalogue, problems: list[Problem]) -> list[str]
     targets = Map(others.mark)
     combined = _Combined(written, others.keys(), common, catalogue, problems)
     for name, value in written.items():
-        merged = combined.target(name) if name in others and isinstance(value, Map) else value
-        if merged is not None:
-            targets.put(name, merged, written.marks[name])
+        alone = name in others and isinstance(value, Map)
+        merged = combined.target(name) if alone else value
+        if merged is None:
+            continue
+        parts = expansion.by_platform(name, merged) if alone else {name: merged}
+        for each, target in parts.items():
+            if each != name and each in written:
+                what = f"target {each!r} is declared already, as {name} for its platform."
+                where = written.place_of_key(each)
+                problems.append(Problem(what=what, fix="Rename one of them.", where=where))
+            targets.put(each, target, written.marks[name])
     if declared or "families" in top:
         top.put("targets", targets, (others.mark, others.mark))
-    return unused
+    return expansion
 
 
 @dataclass
@@ -210,23 +263,19 @@ def _without(part: Map, left_out: str) -> Map:
 
 
 def _expand(
-    name: str,
-    data: Map,
-    common: _Parts,
-    declared: list[_Declared],
-    problems: list[Problem],
-) -> Iterable[str]:
-    """Add the targets of the family ``data`` to ``declared``."""
+    name: str, data: Map, common: _Parts, expansion: Expansion, problems: list[Problem]
+) -> None:
+    """Add the targets of the family ``data`` to ``expansion``."""
     family = Family.model_validate(data)
 
     def wrong(what: str, fix: str, *path: Key) -> None:
         problems.append(Problem(what=what, fix=fix, where=data.place(*path)))
 
     count = math.prod(len(values) for values in family.axes.values()) + len(family.include)
-    if count > MAX_TARGETS - len(declared):
+    if count > MAX_TARGETS - len(expansion.declared):
         what = f"{name} has {count:,} combinations, and a file may have {MAX_TARGETS:,} targets."
         wrong(what, "Use fewer axes or values.", "axes")
-        return ()
+        return
     targets: dict[str, Map] = {}
     unused = {f"{name}.{axis}.{each}": None for axis in family.axes for each in family.axes[axis]}
     for combination in family.combinations():
@@ -241,16 +290,23 @@ def _expand(
             unused.pop(f"{name}.{axis}.{each}", None)
         if target in family.overrides:
             parts.append((family.overrides[target], f"overrides of {target}"))
-        if target in targets:
-            wrong(f"two combinations have the id {target!r}.", "Use every axis in the id.", "id")
-        targets[target] = _merged(parts, data.mark, problems)
+        merged = _merged(parts, data.mark, problems)
+        for each, part in expansion.by_platform(target, merged).items():
+            if each in targets:
+                wrong(f"two combinations have the id {each!r}.", "Use every axis in the id.", "id")
+            targets[each] = part
+            if each != target and each in family.overrides:
+                override = family.overrides[each], f"overrides of {each}"
+                parts = [(part, f"{target} for {part['platform']}"), override]
+                targets[each] = _merged(parts, data.mark, problems)
     if not targets:
         wrong(f"all targets of {name} are excluded.", "Exclude fewer.", "exclude")
     for target in family.overrides.keys() - targets.keys():
         hint = did_you_mean(target, targets)
         wrong(f"{name} has no target {target!r}.", hint, "overrides", target)
-    declared += ((target, merged, (data.mark, data.mark)) for target, merged in targets.items())
-    return unused
+    marks = data.mark, data.mark
+    expansion.declared += ((target, merged, marks) for target, merged in targets.items())
+    expansion.unused += unused
 
 
 def _merged(parts: _Parts, mark: yaml.Mark, problems: list[Problem]) -> Map:

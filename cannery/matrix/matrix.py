@@ -28,12 +28,15 @@ class Matrix:
     ``findings`` has what compat.yaml says of each target, by its id; it is empty for a matrix that
     was read without it. ``changed`` are the definitions of cannery/data that this matrix.yaml
     replaces or extends: key and name to a sentence with both places.
+    ``platforms`` maps the id of a target for several platforms to the ids of the targets for each,
+    of which it is the first.
     """
 
     targets: Mapping[str, Target]
     cann: Mapping[str, CannRelease] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
+    platforms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     changed: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def changes_for(self, target: Target) -> list[str]:

@@ -26,6 +26,7 @@ from cannery.common.documents import Key, Map, read_text
 from cannery.common.errors import MatrixError, Problem, Span, enumerated, some_of
 from cannery.common.model import (
     EXTRAS,
+    MACHINE_OF,
     PAIRED,
     TORCH_COMPANIONS,
     TRITON_ASCEND,
@@ -36,6 +37,7 @@ from cannery.common.model import (
 )
 from cannery.common.models import (
     Model,
+    OneOf,
     SchemaVersion,
     Unique,
     fitting,
@@ -44,12 +46,13 @@ from cannery.common.models import (
     raise_mistakes,
     validate,
 )
+from cannery.common.wheels import for_machine
 from cannery.compat import Compat, Finding, Refusal, cxx_abi, judge, parse_compat, refusals_of
 from cannery.compat.files import file_name, has_chip, has_nnal
 from cannery.compat.nearest import pinned_beside
 from cannery.matrix.definitions import Definitions, Environment
 from cannery.matrix.distributions import PackageName, entry_elsewhere
-from cannery.matrix.families import Family, Part, expand
+from cannery.matrix.families import PLATFORMS, Family, Part, expand
 from cannery.matrix.file_definitions import Requirements, named
 from cannery.matrix.files import (
     FACTS,
@@ -149,15 +152,23 @@ class CannShape(Model):
     chip: _Chip = ""
 
 
+def _of_one_or_more_platforms(schema: dict[str, Any]) -> None:
+    schema["dependencies"] = {"torch": ["torch_npu"], "torch_npu": ["torch"]}
+    schema["required"].remove("platform")
+    schema["oneOf"] = [{"required": ["platform"]}, {"required": ["platforms"]}]
+
+
+_Platform = Annotated[str, OneOf(PLATFORMS)]
+
+
 class TargetShape(Model):
     """What a target says of itself; see docs/matrix.md."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"dependencies": {"torch": ["torch_npu"], "torch_npu": ["torch"]}}
-    )
+    model_config = ConfigDict(json_schema_extra=_of_one_or_more_platforms)
     summary: _Text = ""
     unverified: _Text = ""
-    platform: Literal["linux/arm64", "linux/amd64"]
+    platform: _Platform
+    platforms: Annotated[Unique[_Platform], Field(min_length=1)] = ()
     flavour: Literal["devel", "runtime"] = "devel"
     base: Annotated[str, named("bases", "base")]
     python: Annotated[str, named("pythons", "python")]
@@ -191,6 +202,13 @@ class TargetShape(Model):
         missing = [key for key in keys if not getattr(self, key)]
         if len(missing) == 1:
             raise_mistakes([((), f"there is no {missing[0]!r}.", "Add it.")])
+        return self
+
+    @model_validator(mode="after")
+    def _has_platform_or_platforms(self) -> Self:
+        # Read before, and now only there if the target has a platform as well.
+        if self.platforms:
+            raise_mistakes([(("platforms",), "there is a 'platform', too.", "Keep one of them.")])
         return self
 
 
@@ -247,8 +265,8 @@ def parse_matrix(
     facts = compat or (parse_compat(data[FACTS], FACTS) if FACTS in data else None)
     sources = load_with_data(text, name, data, problems)
     top = sources.top
-    every = partial(catalogue, data)
-    unused = [f"families: {value}" for value in expand(top, every, problems)]
+    expansion = expand(top, partial(catalogue, data), problems)
+    unused = [f"families: {value}" for value in expansion.unused]
     shape = validate(MatrixShape, top, top, problems)
     targets, findings = dict[str, Target](), dict[str, list[Finding]]()
     for key, each in shape.targets.items():
@@ -275,6 +293,7 @@ def parse_matrix(
         cann=shape.cann,
         unused=tuple(unused),
         findings=findings,
+        platforms=expansion.platforms,
         changed=sources.changed,
     )
 
@@ -316,6 +335,7 @@ class _Reading:
                 self.wrong(what, f"Write {entry} in its packages, which is {names} there.", "base")
         extras = self.extras()
         toolkit, kernels, nnal, chip = self.cann()
+        machine = MACHINE_OF[shape.platform.rpartition("/")[2]]
         target = Target(
             id=name,
             summary=shape.summary,
@@ -332,7 +352,7 @@ class _Reading:
             torch=shape.torch,
             torch_npu=shape.torch_npu,
             torch_index=definitions.torch_indexes.get(shape.torch_index),
-            torch_wheel=definitions.torch_wheels.get(shape.torch),
+            torch_wheel=for_machine(definitions.torch_wheels.get(shape.torch), machine),
             torch_npu_wheel=definitions.torch_npu_wheels.get(shape.torch_npu),
             apex=definitions.apex.get(shape.apex),
             deepspeed=shape.deepspeed,

@@ -37,7 +37,7 @@ MARKERS = ("<!-- catalogue -->", "<!-- /catalogue -->")
 _PAGE = "docs/targets.md"
 _README = "README.md"
 
-_HEAD = "| target | contents | verified on |\n|--|--|--|\n"
+_HEAD = "| target | platform | contents | verified on |\n|--|--|--|--|\n"
 
 _BASIS = {
     Basis.CURRENT: "",
@@ -103,16 +103,18 @@ def table(entries: Sequence[Entry]) -> str:
 
 def _rows(entries: Sequence[Entry]) -> str:
     """The head, and one row for all targets with equal contents and results."""
-    merged: dict[tuple[str, str], list[str]] = {}
+    merged: dict[tuple[str, str], list[Target]] = {}
     for entry in entries:
         verified = "<br>".join(map(_verdict, entry.verdicts)) or "not yet"
         row = ("<br>".join(_contents(entry)), verified)
-        merged.setdefault(row, []).append(code(entry.target.id))
-    rows = (
-        f"| {'<br>'.join(ids)} | {contents} | {verified} |\n"
-        for (contents, verified), ids in merged.items()
-    )
-    return _HEAD + "".join(rows)
+        merged.setdefault(row, []).append(entry.target)
+    rows = ""
+    for (contents, verified), targets in merged.items():
+        ids = "<br>".join(code(target.id) for target in targets)
+        platforms = [target.docker_arch for target in targets]
+        shown = "<br>".join(platforms if len({*platforms}) > 1 else platforms[:1])
+        rows += f"| {ids} | {shown} | {contents} | {verified} |\n"
+    return _HEAD + rows
 
 
 def page_with_table(root: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -170,21 +170,35 @@ def _inputs(project: Project, candidate: Candidate) -> Inputs:
     )
 
 
-def platform_indexes(publishing: Publishing, pushed: Sequence[PushedImage]) -> list[ImagePush]:
-    """The indexes for several platforms whose images are all among ``pushed``."""
+Published = Callable[[str, bool], Document | None]
+"""Target, and whether it is simulated, to the image that was published of it before."""
+
+
+def platform_indexes(
+    publishing: Publishing, pushed: Sequence[PushedImage], published: Published
+) -> list[ImagePush]:
+    """The indexes for several platforms with an image among ``pushed``.
+
+    The images for other platforms are those that are ``published``; an index without one of its
+    images stays as it is.
+    """
     pushes = []
-    images = {image.image_push.name: image for image in pushed}
+    roots = {image.image_push.name: image.root for image in pushed}
     for tag, ids in publishing.indexes.items():
-        missing = [name for name in ids if name not in images]
-        if len(missing) == len(ids):
+        parts = {name: manifest_contents(roots[name]) for name in ids if name in roots}
+        if not parts:
             continue
-        if missing:
+        simulate = any(p.annotations.get(SIMULATED_LABEL) == "true" for p in parts.values())
+        earlier = {name: published(name, simulate) for name in ids if name not in parts}
+        if missing := [name for name, root in earlier.items() if root is None]:
             others = ", ".join(missing)
-            console.say(f"{tag} stays as it is: push {others} together with the others to move it")
+            why = "releases/ has no image of today's versions of it in this registry"
+            console.say(f"{tag} stays as it is: push {others} to move it; {why}")
             continue
-        parts = [manifest_contents(images[name].root) for name in ids]
-        entries = [entry for part in parts for entry in part.manifests]
-        simulate = any(part.annotations.get(SIMULATED_LABEL) == "true" for part in parts)
+        parts |= {name: manifest_contents(root) for name, root in earlier.items() if root}
+        for name in earlier:
+            console.say(f"{tag}: takes {name} as it was published before")
+        entries = [entry for name in ids for entry in parts[name].manifests]
         name = publishing.index_tag(tag, simulate=simulate)
         annotations = {
             "org.opencontainers.image.title": tag,

@@ -147,10 +147,11 @@ TargetName = Annotated[str, Parsed(_target, info=True)]
 
 
 class Tags(Model):
-    """The formats of the two tags of a target."""
+    """The formats of the two tags of a target, and of the one for all its ``platforms``."""
 
     immutable: Annotated[str, Parsed(_with_fields("target", "key"))]
     moving: Annotated[str, Parsed(_with_fields("target"))]
+    platforms: Annotated[str, Parsed(_with_fields("target"))] = "{target}-multi"
 
 
 class PublishFile(Model):
@@ -188,14 +189,17 @@ class PublishFile(Model):
     def policy(self, matrix: Matrix) -> Publishing:
         """The policy for the targets of ``matrix``."""
         by_scheme = scheme_tags(self.schemes, matrix.targets.values())
-        others = {*self.aliases, *self.indexes}
+        indexes = {
+            self.tags.platforms.format(target=name): ids for name, ids in matrix.platforms.items()
+        }
+        others = {*self.aliases, *self.indexes, *indexes}
         return Publishing(
             repository=self.repository,
             immutable=self.tags.immutable,
             moving=self.tags.moving,
             aliases=self.aliases,
             by_scheme={tag: owner for tag, owner in by_scheme.items() if tag not in others},
-            indexes=self.indexes,
+            indexes={**indexes, **self.indexes},
             trials=self.trials,
             signed_with=self.signed_with,
         )
@@ -203,12 +207,12 @@ class PublishFile(Model):
     @model_validator(mode="after")
     def _tags_differ(self, info: ValidationInfo) -> Self:
         matrix: Matrix = (info.context or {})["matrix"]
+        policy = self.policy(matrix)
         indexes = (
             mistake
-            for tag, names in self.indexes.items()
+            for tag, names in policy.indexes.items()
             for mistake in _index_mistakes(tag, [matrix.targets[name] for name in names])
         )
-        policy = self.policy(matrix)
         invalid = _format_mistakes(policy, matrix)
         raise_mistakes([*indexes, *invalid, *_clashes(policy, matrix)])
         return self

@@ -13,7 +13,7 @@ from cannery.publish import cosign
 from cannery.publish.policy import Publishing
 from cannery.registry import transfer
 from cannery.registry.client import Repository
-from cannery.registry.oci import Document
+from cannery.registry.oci import ATTESTED, Document, manifest_contents
 from cannery.registry.records import Record
 
 _REFERRERS = ("", ".sig", ".att", ".sbom")
@@ -54,7 +54,8 @@ class Promotion:
         # An index for several platforms may hold an image that has a record, too.
         matches = [record for record in records if digest in record.digests]
         record = max(matches, key=lambda match: match.digest == digest, default=None)
-        if record is None and "unrecorded" not in self.allow:
+        is_recorded = record is not None or self._is_of_recorded(digest, records)
+        if not is_recorded and "unrecorded" not in self.allow:
             what = f"no record in releases/ names {self.source.at(digest)}."
             fix = "It was not pushed from this project. Add --allow unrecorded to copy it anyway."
             raise PublishError(Problem(what=what, fix=fix))
@@ -69,6 +70,18 @@ class Promotion:
             raise
         mover.move(after)
         return digest, tags
+
+    def _is_of_recorded(self, digest: str, records: Sequence[Record]) -> bool:
+        """Whether it is an index for several platforms, and a record names the image for each."""
+        known = {
+            (platform, image.digest)
+            for record in records
+            for platform, image in record.platforms.items()
+        }
+        root = transfer.closure(self.source, digest)[-1]
+        entries = manifest_contents(root).manifests
+        images = {(each.platform, each.digest) for each in entries if each.platform != ATTESTED}
+        return bool(images) and images <= known
 
     def _tags(self, record: Record | None, digest: str) -> tuple[str, ...]:
         if self.place.tag:

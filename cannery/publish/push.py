@@ -32,7 +32,7 @@ from cannery.publish.transaction import (
 )
 from cannery.registry.client import Repository
 from cannery.registry.image_archive import Blobs
-from cannery.registry.oci import ATTESTED, manifest_contents
+from cannery.registry.oci import ATTESTED, Document, manifest_contents
 from cannery.registry.records import (
     Changes,
     LayerRecord,
@@ -136,7 +136,16 @@ class Push(Transaction):
         return next((r for r in self.earlier if (r.place, r.tag) == (place, tag)), None)
 
     def platform_indexes(self, pushed: Sequence[PushedImage]) -> Sequence[ImagePush]:
-        return platform_indexes(self.publishing, pushed)
+        return platform_indexes(self.publishing, pushed, self._published_before)
+
+    def _published_before(self, name: str, simulated: bool) -> Document | None:
+        """The newest image of target ``name`` in this repository, if its versions are today's."""
+        place, target = str(self.repository), self.project.matrix().targets[name]
+        here = [r for r in self.earlier if (r.place, r.simulated) == (place, simulated)]
+        record = latest(here, name)
+        if record is None or record.components != target.components:
+            return None
+        return self.repository.manifest(record.digest)
 
     def test(self, pushed: PushedImage) -> None:
         """Pull the image by its digest and try it out."""

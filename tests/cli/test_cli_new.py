@@ -80,7 +80,7 @@ def test_new_proposes_what_makers_call_compatible_if_asked(original: Checkout) -
 
 
 def test_new_takes_torch_for_x86_64_from_an_index_without_cuda(checkout: Checkout) -> None:
-    options = ("--python", "3.12", "--platform", "linux/amd64", "--torch", "2.9.0", "--write")
+    options = ("--python", "3.12", "--platform", "linux/amd64", "--torch", "2.8.0", "--write")
     done = checkout.run("new", *options)
     done.accepted("added py312-torch290-cann920")
     assert [line.split(":")[0] for line in lines_of(checkout)].count("    torch_index") == 1

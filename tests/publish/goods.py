@@ -66,7 +66,8 @@ def image_push(
 class Push(Transaction):
     """A push whose steps only log that they ran; ``releases`` gets the records.
 
-    With ``beside``, another push writes this into the record meanwhile.
+    With ``beside``, another push writes this into the record meanwhile. ``earlier`` are images of
+    targets that were published before.
     """
 
     def __init__(self, repository: Repository, releases: Path) -> None:
@@ -77,6 +78,7 @@ class Push(Transaction):
         self.error: BaseException = KeyboardInterrupt()
         self.beside = ""
         self.publishing = Publishing(repository="ascend", immutable="", moving="")
+        self.earlier: dict[str, Document] = {}
 
     def __call__(self, *image_pushes: ImagePush) -> list[PushedImage]:
         fresh = copy.copy(self)
@@ -92,7 +94,7 @@ class Push(Transaction):
         self._note(f"taken {pushed.image_push.name}")
 
     def platform_indexes(self, pushed: Sequence[PushedImage]) -> Sequence[ImagePush]:
-        return platform_indexes(self.publishing, pushed)
+        return platform_indexes(self.publishing, pushed, lambda name, _: self.earlier.get(name))
 
     def test(self, pushed: PushedImage) -> None:
         self._note(f"test {pushed.image_push.name}")

@@ -37,9 +37,9 @@ def cells(text: str) -> list[str]:
 def test_a_row_has_the_id_the_summary_and_where_it_was_verified(checkout: Checkout) -> None:
     text = table([entry(checkout, name="bare")])
     assert text == (
-        "| target | contents | verified on |\n"
-        "|--|--|--|\n"
-        "| `bare` | nothing that can be left out | not yet |\n"
+        "| target | platform | contents | verified on |\n"
+        "|--|--|--|--|\n"
+        "| `bare` | arm64 | nothing that can be left out | not yet |\n"
     )
 
 
@@ -63,14 +63,14 @@ def test_targets_without_a_result_are_folded_below_the_others(checkout: Checkout
 
 def test_a_release_and_a_trial_are_named_below_the_summary(checkout: Checkout) -> None:
     target = checkout.matrix.targets["full"]
-    assert cells(table([entry(checkout)]))[1] == f"everything there is<br>{TRIAL}"
+    assert cells(table([entry(checkout)]))[2] == f"everything there is<br>{TRIAL}"
     result = cells(table([entry(checkout, release(target))]))
-    assert result[1:] == [
+    assert result[2:] == [
         f"everything there is<br>`{TAG}`<br>{TRIAL}",
         "NPU (Atlas 800T A2, 910B3), 2026-11-21, the published image",
     ]
     simulated = release(target, simulated=True, verified=(SIMULATED,))
-    assert f"<br>`{TAG}` (simulated: no CANN)<br>" in cells(table([entry(checkout, simulated)]))[1]
+    assert f"<br>`{TAG}` (simulated: no CANN)<br>" in cells(table([entry(checkout, simulated)]))[2]
 
 
 @pytest.mark.parametrize(
@@ -100,13 +100,13 @@ def test_where_it_was_verified(
     checkout: Checkout, tested: list[records.Tested], contents: str, message: str
 ) -> None:
     verify(checkout, *tested, key=contents)
-    assert cells(table([entry(checkout)]))[2] == message
+    assert cells(table([entry(checkout)]))[3] == message
 
 
 def test_real_and_simulated_packages_are_told_apart(checkout: Checkout) -> None:
     verify(checkout, BARE, SIMULATED)
     result = entry(checkout, release(checkout.matrix.targets["full"]))
-    assert cells(table([result]))[2] == (
+    assert cells(table([result]))[3] == (
         "NPU (Atlas 800T A2, 910B3), 2026-11-21, the published image"
         "<br>simulated device, 2026-11-21"
     )

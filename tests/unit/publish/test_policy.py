@@ -92,6 +92,30 @@ def test_an_index_over_platforms(tmp_path: Path, matrix: Matrix) -> None:
     assert read(tmp_path, matrix, text).indexes == {"both": ("full", "full-x86")}
 
 
+def of_both_platforms(folder: Path) -> Matrix:
+    summary = "    summary: everything there is\n"
+    text = matrices.MATRIX.replace(
+        f"{summary}    platform: linux/arm64\n",
+        f"{summary}    platforms: [linux/arm64, linux/amd64]\n",
+    )
+    return matrices.load(folder, text)
+
+
+def test_a_target_of_two_platforms_has_one_more_tag_for_both(tmp_path: Path) -> None:
+    matrix = of_both_platforms(tmp_path)
+    found = read(tmp_path, matrix)
+    assert found.indexes == {"full-multi": ("full", "full-amd64")}
+    assert found.moving_tags("full", simulate=False)[0] == "full"
+    text = edited('moving: "{target}"', 'moving: "{target}"\n  platforms: "{target}-all"', TEXT)
+    assert [*read(tmp_path, matrix, text).indexes] == ["full-all"]
+
+
+def test_the_tag_for_both_platforms_must_be_free(tmp_path: Path) -> None:
+    text = edited("newest: full", "full-multi: full", TEXT)
+    with pytest.raises(MatrixError, match="'full-multi' is already the tag of the alias"):
+        read(tmp_path, of_both_platforms(tmp_path), text)
+
+
 def test_optional_keys_may_be_missing(tmp_path: Path, matrix: Matrix) -> None:
     found = read(tmp_path, matrix, TEXT.partition("aliases:")[0])
     assert (found.aliases, found.indexes, found.trials) == ({}, {}, {})
