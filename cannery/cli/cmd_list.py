@@ -95,7 +95,7 @@ def _table(rows: Sequence[TargetRow], *, verbose: bool) -> str:
 def _details(row: TargetRow) -> list[str]:
     target = row.target
     versions = [f"{name} {version}" for name, version in target.components.items()]
-    lines = [", ".join([*versions, f"chip {target.chip}"])]
+    lines = [", ".join([*versions, f"chip {target.chip}", target.platform])]
     ends = [f"{key} until {day}" for key, day in row.maintained.items() if day != UNKNOWN]
     lines += [f"maintained: {', '.join(ends)}"] if ends else []
     for result in row.results:

@@ -24,6 +24,11 @@ class VendorWheel:
     download: tuple[str, ...] = ()
     """The addresses of folders that have its files."""
 
+    @property
+    def file_version(self) -> str:
+        """The version in the names of its files, as in ``2.9.0+cpu`` of version 2.9.0."""
+        return self.file.split("-")[1]
+
 
 def for_machine(wheel: VendorWheel | None, machine: str) -> VendorWheel | None:
     """``wheel``, unless its file names another machine."""

@@ -328,7 +328,7 @@ def contradictions(target: Target, lock: Lock) -> list[Problem]:
         if applies(requirement, target):
             asked.setdefault(normal_name(requirement.name), []).append(requirement)
     if target.torch_wheel:
-        torch = parse_requirement(f"torch=={target.torch_wheel.version}")
+        torch = parse_requirement(f"torch=={target.torch_wheel.file_version}")
         asked.setdefault("torch", []).append(torch)
     for name in _overrides(requirements):
         asked.pop(name, None)

@@ -162,9 +162,12 @@ def lock_target(
     options = ("--override", "overrides.txt") if override else ()
     if wheel := target.torch_wheel:
         # Whoever requires torch must go with the file, and gets none from an index.
-        stated["torch"] = wheel.version
-        files["torch.txt"] = f"torch=={wheel.version}\n"
+        stated["torch"] = wheel.file_version
+        files["torch.txt"] = f"torch=={wheel.file_version}\n"
         options = (*options, "--constraint", "torch.txt", "--no-emit-package", "torch")
+        # It counts as there, whatever versions the index has; nothing reads it.
+        files[f"torch-{wheel.file_version}-py3-none-any.whl"] = ""
+        options = (*options, "--find-links", ".")
     lock = _Lock(
         name=target.id,
         path=project.lock(target),

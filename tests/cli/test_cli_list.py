@@ -39,10 +39,12 @@ def table(checkout: Checkout, *words: str) -> tuple[dict[str, str], dict[str, st
     above, *blocks = result.out.split("\n\n")
     assert blocks.pop().startswith("files of a real build")
     head, *rows = above.splitlines()
-    assert head.split() == ["target", "state", "summary"]
+    assert head.split() == ["target", "platform", "state", "summary"]
     cells = [re.split(r"  +", row) for row in rows]
-    states = {name: state for name, state, _ in cells}
-    return states, {name: summary for name, _, summary in cells}, "\n\n".join(blocks).splitlines()
+    assert {platform for _, platform, _, _ in cells} == {"arm64"}
+    states = {name: state for name, _, state, _ in cells}
+    summaries = {name: summary for name, *_, summary in cells}
+    return states, summaries, "\n\n".join(blocks).splitlines()
 
 
 def keep(checkout: Checkout, target: str, **changes: object) -> None:

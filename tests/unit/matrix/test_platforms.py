@@ -91,8 +91,8 @@ def test_wrong_platforms_are_one_problem_at_their_line(tmp_path: Path, new: str,
     text = TARGETS.replace("platform: linux/arm64", new, 1)
     [problem] = refused(tmp_path, text)
     assert said in problem
-    line = place(text, new.partition("\n")[0]).rpartition(":")[0]
-    assert problem.startswith(f"{line}:")
+    file, line, _ = place(text, new.partition("\n")[0]).split(":")[:3]
+    assert problem.startswith(f"{file}:{line}:")
 
 
 def test_a_target_with_the_id_of_another_platform_is_refused(tmp_path: Path) -> None:
