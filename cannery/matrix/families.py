@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 import math
 import string
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Self, TypeVar
