@@ -82,9 +82,9 @@ def test_new_proposes_what_makers_call_compatible_if_asked(original: Checkout) -
 def test_new_takes_torch_for_x86_64_from_an_index_without_cuda(checkout: Checkout) -> None:
     options = ("--python", "3.12", "--platform", "linux/amd64", "--torch", "2.8.0", "--write")
     done = checkout.run("new", *options)
-    done.accepted("added py312-torch290-cann920")
+    done.accepted("added py312-torch280-cann900")
     assert [line.split(":")[0] for line in lines_of(checkout)].count("    torch_index") == 1
-    checkout.run("check", "--target", "py312-torch290-cann920").accepted()
+    checkout.run("check", "--target", "py312-torch280-cann900").accepted()
 
 
 def test_new_needs_no_index_for_a_torch_that_is_a_file(checkout: Checkout) -> None:
