@@ -19,7 +19,15 @@ from cannery.common.process import allowed_env
 from cannery.common.references import image_name
 from cannery.deploy import formats
 from cannery.deploy.run_spec import SHM_SIZE, cards_of
-from cannery.deploy.user_options import UserOptions, published, variable
+from cannery.deploy.user_options import (
+    CLUSTERS,
+    HPC,
+    ClusterOptions,
+    UserOptions,
+    published,
+    toleration,
+    variable,
+)
 from cannery.deploy.workload import IDLE, MAX_CARDS, MAX_NODES, RUNTIMES, Workload, run_spec
 from cannery.engine import client as engine
 from cannery.engine import preflight as host
@@ -33,8 +41,10 @@ _AS_DOCKER = "as docker's"
 
 _SHOWN = 5
 
-_OF_CLUSTERS = ("k8s", "volcano")
+_ELSEWHERE = (*CLUSTERS, *HPC)
 """Formats for hosts that pull the image from a registry."""
+
+_OF_CLUSTERS = "pods (--format k8s, deployment or volcano)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +61,9 @@ class RunOptions(TargetOptions):
         conflicts=("simulate",),
     )
     format: str = option(
-        "run it with docker on this host (shell), or print a file for Docker Compose, "
-        "Kubernetes or Volcano",
+        "run it on this host (shell), or print a command for podman, or a file for Docker "
+        "Compose, podman's quadlet, dev containers, apptainer, Slurm with apptainer, Kubernetes "
+        "(k8s is a job, deployment a server) or Volcano",
         default=formats.FORMATS[0],
         choices=formats.FORMATS,
     )
@@ -64,7 +75,7 @@ class RunOptions(TargetOptions):
         default_text="all of this host; 1 with --elsewhere or another --format than shell",
     )
     nodes: int = option(
-        "the number of hosts, with --format k8s or volcano",
+        "the number of hosts, with --format k8s, volcano or slurm",
         default=1,
         metavar="N",
         parse=number(1, MAX_NODES),
@@ -133,6 +144,30 @@ class RunOptions(TargetOptions):
         conflicts=("elsewhere",),
         group=_AS_DOCKER,
     )
+    namespace: str = option(
+        "the namespace of all objects",
+        default="",
+        metavar="NAME",
+        parse=matching("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", "namespace", "team-a"),
+        default_text="that of kubectl",
+        group=_OF_CLUSTERS,
+    )
+    pull_secrets: tuple[str, ...] = option(
+        "a Secret with the login of the registry",
+        default=(),
+        flags=("--pull-secret",),
+        metavar="NAME",
+        parse=matching("[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?", "name of a Secret", "registry"),
+        group=_OF_CLUSTERS,
+    )
+    tolerations: tuple[str, ...] = option(
+        "also use nodes with this taint",
+        default=(),
+        flags=("--toleration",),
+        metavar="KEY[=VALUE][:EFFECT]",
+        parse=toleration,
+        group=_OF_CLUSTERS,
+    )
     words: tuple[str, ...] = option(
         "the target, if no option selects it, and the command to run in the container, which "
         "follows '--'. Options after '--' are docker's own, up to another '--'",
@@ -198,6 +233,11 @@ def run(options: RunOptions, project: Project) -> None:
             detach=options.detach,
             ca=options.ca,
             more=more,
+            cluster=ClusterOptions(
+                namespace=options.namespace,
+                pull_secrets=options.pull_secrets,
+                tolerations=options.tolerations,
+            ),
         ),
         command=(*typed, *after),
     )
@@ -211,7 +251,7 @@ def run(options: RunOptions, project: Project) -> None:
         raise EngineError(Problem(what=what, fix=fix))
     if options.for_other_hosts:
         print(formats.text(options.format, workload), end="")
-        if (options.elsewhere or options.format in _OF_CLUSTERS) and not options.image:
+        if (options.elsewhere or options.format in _ELSEWHERE) and not options.image:
             note = f"{workload.image} is a local name. Name an image in a registry with --image."
             console.say(note, "warning")
         return

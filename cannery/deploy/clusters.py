@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs for Kubernetes with the Ascend device plugin, and for Volcano with Ascend's scheduler.
+"""Kubernetes with the Ascend device plugin (a Job, a Deployment), and Volcano with Ascend's plugin.
 
 Sources: kubernetes.io, Jobs: the pods of an Indexed Job are called JOB-0, JOB-1, … and numbered in
 the annotation batch.kubernetes.io/job-completion-index; with ``subdomain`` and a headless Service
@@ -75,15 +75,7 @@ def yaml_text(comment: Iterable[str], documents: Iterable[Any]) -> str:
 
 def kubernetes_text(workload: Workload) -> str:
     """A Job, after the claims and the Service that it needs."""
-    head = [
-        f"{workload.title}: kubectl apply --filename FILE",
-        f"To open a shell in it: kubectl exec --stdin --tty job/{workload.name} -- bash",
-    ]
-    if workload.chip.resource.endswith("910") and not workload.simulate_host:
-        head += [
-            f"{workload.chip.resource} counts cards of 910, 910B and A3. If a cluster has several",
-            "of them, also select the nodes by a label for the kind of card.",
-        ]
+    head = _head(workload, "job")
     labels = _labels(workload)
     environment = _rendezvous(
         workload, f"{workload.name}-0", "batch.kubernetes.io/job-completion-index"
@@ -105,6 +97,53 @@ def kubernetes_text(workload: Workload) -> str:
         documents.append(_object(workload, "v1", "Service") | {"spec": service | {"ports": ports}})
     documents.append(_object(workload, "batch/v1", "Job") | {"spec": job})
     return yaml_text(head, documents)
+
+
+def deployment_text(workload: Workload) -> str:
+    """A Deployment of one pod, after the claims and the Service that it needs.
+
+    Source: kubernetes.io, Deployments. With Recreate, a new pod waits for the cards of the old one.
+    """
+    labels = _labels(workload)
+    pod = _pod(workload, [], {"kubernetes.io/arch": workload.target.docker_arch})
+    served = _served(workload)
+    [container] = pod["containers"]
+    container["ports"] = [{"name": f"port-{inner}", "containerPort": inner} for _, inner in served]
+    # A server may load a model for minutes: until its port answers, no request is sent to it.
+    container["readinessProbe"] = {"tcpSocket": {"port": served[0][1]}, "periodSeconds": 10}
+    deployment = {
+        "replicas": 1,
+        "strategy": {"type": "Recreate"},
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": pod | {"restartPolicy": "Always"}},
+    }
+    ports = [
+        {"name": f"port-{outer}", "port": outer, "targetPort": inner} for outer, inner in served
+    ]
+    service = {"spec": {"selector": labels, "ports": ports}}
+    documents = [*_claims(workload), _object(workload, "v1", "Service") | service]
+    documents.append(_object(workload, "apps/v1", "Deployment") | {"spec": deployment})
+    return yaml_text(_head(workload, "deployment"), documents)
+
+
+def _served(workload: Workload) -> list[tuple[int, int]]:
+    """The ports of the Service, each with that of the container; the first tells readiness."""
+    named = [text.partition("/")[0].split(":") for text in workload.asked.ports]
+    pairs = named or [[port, port] for port in workload.ports]
+    return [(int(outer), int(inner)) for outer, inner in pairs]
+
+
+def _head(workload: Workload, kind: str) -> list[str]:
+    head = [
+        f"{workload.title}: kubectl apply --filename FILE",
+        f"To open a shell in it: kubectl exec --stdin --tty {kind}/{workload.name} -- bash",
+    ]
+    if workload.chip.resource.endswith("910") and not workload.simulate_host:
+        head += [
+            f"{workload.chip.resource} counts cards of 910, 910B and A3. If a cluster has several",
+            "of them, also select the nodes by a label for the kind of card.",
+        ]
+    return head
 
 
 def volcano_text(workload: Workload) -> str:
@@ -140,10 +179,10 @@ def volcano_text(workload: Workload) -> str:
     documents = [*_claims(workload)]
     if not workload.simulate_host:
         table = _object(workload, "v1", "ConfigMap")
-        table["metadata"] = {"name": f"rings-config-{workload.name}", "labels": labels}
+        table["metadata"] |= {"name": f"rings-config-{workload.name}", "labels": labels}
         documents.append(table | {"data": {"hccl.json": '{"status":"initializing"}'}})
     documents.append(_object(workload, "batch.volcano.sh/v1alpha1", "Job") | {"spec": job})
-    documents[-1]["metadata"] = {"name": workload.name, "labels": labels}
+    documents[-1]["metadata"]["labels"] = labels
     return yaml_text(head, documents)
 
 
@@ -172,7 +211,9 @@ def _labels(workload: Workload) -> dict[str, str]:
 
 
 def _object(workload: Workload, version: str, kind: str) -> Json:
-    metadata = {"name": workload.name, "labels": _labels(workload)}
+    metadata: Json = {"name": workload.name, "labels": _labels(workload)}
+    if namespace := workload.asked.cluster.namespace:
+        metadata["namespace"] = namespace
     return {"apiVersion": version, "kind": kind, "metadata": metadata}
 
 
@@ -240,6 +281,7 @@ def _pod(workload: Workload, environment: list[Json], selector: dict[str, str]) 
         "volumeMounts": [mount for _, mount in volumes],
     }
     spec: Json = {"restartPolicy": "Never", "nodeSelector": selector}
+    spec |= workload.asked.cluster.of_pod
     if workload.nodes > 1:  # on different nodes
         labels = {"matchLabels": _labels(workload)}
         term = {"labelSelector": labels, "topologyKey": "kubernetes.io/hostname"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes how to run an image: for a shell, Compose, Kubernetes and Volcano.
+"""Writes how to run an image: for a shell, Compose, podman, clusters, Slurm and dev containers.
 
 docs/run.md explains each line. Source of Compose's: the Compose Specification, whose long form of
 mounts gives ':' no meaning and makes a missing driver an error instead of a new empty folder.
@@ -7,11 +7,21 @@ mounts gives ':' no meaning and makes a missing driver an error instead of a new
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from cannery.deploy.clusters import kubernetes_text, literal, volcano_text, yaml_text
+from cannery.deploy.clusters import (
+    deployment_text,
+    kubernetes_text,
+    literal,
+    volcano_text,
+    yaml_text,
+)
+from cannery.deploy.hpc import apptainer_text, slurm_text
 from cannery.deploy.run_spec import RunSpec, shell_text, tmpfs_option
+from cannery.deploy.units import devcontainer_text, quadlet_text
 from cannery.deploy.workload import IDLE, Workload, run_spec
 
 
@@ -73,20 +83,31 @@ def _bind(source: str, where: str, *, driver: bool) -> dict[str, Any]:
     return bind | {"bind": {"create_host_path": True}}
 
 
-def shell(workload: Workload, devices: RunSpec | None = None) -> str:
-    """``docker run`` for a shell; ``devices`` are those of the host, if they are known."""
+def shell(workload: Workload, devices: RunSpec | None = None, program: str = "docker") -> str:
+    """``docker run`` for a shell; ``devices`` are those of the host, if they are known.
+
+    ``program`` may be podman, which makes no folders.
+    """
     spec = run_spec(workload, devices)
     command = workload.command or (IDLE if spec.asked.detach else ())
-    argv = spec.docker_argv(workload.image, workload.target.platform, command)
+    argv = spec.docker_argv(workload.image, workload.target.platform, command, program)
     if not command:  # the image's is a shell, which ends at once without a terminal
         argv[2:2] = ["--interactive", "--tty"]
-    return shell_text(argv) + "\n"
+    folders = [*workload.volumes] if program == "podman" else []
+    made = shlex.join(["mkdir", "--parents", *folders]) + " && " if folders else ""
+    return made + shell_text(argv) + "\n"
 
 
 _WRITERS: Mapping[str, Callable[[Workload], str]] = {
     "shell": shell,
     "compose": compose_text,
+    "podman": partial(shell, program="podman"),
+    "quadlet": quadlet_text,
+    "devcontainer": devcontainer_text,
+    "apptainer": apptainer_text,
+    "slurm": slurm_text,
     "k8s": kubernetes_text,
+    "deployment": deployment_text,
     "volcano": volcano_text,
 }
 

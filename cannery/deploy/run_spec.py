@@ -86,9 +86,11 @@ class RunSpec:
             mounts={path: where for path, where in self.mounts.items() if is_there(path)},
         )
 
-    def docker_argv(self, image: str, platform: str, command: Iterable[str]) -> list[str]:
-        """The ``docker run`` command."""
-        argv = ["docker", "run", "--rm", "--platform", platform, "--shm-size", self.shm_size]
+    def docker_argv(
+        self, image: str, platform: str, command: Iterable[str], program: str = "docker"
+    ) -> list[str]:
+        """The ``docker run`` command, or podman's, which takes the same options."""
+        argv = [program, "run", "--rm", "--platform", platform, "--shm-size", self.shm_size]
         asked = self.asked
         argv += ["--detach", "--init"] if asked.detach else []
         argv += ["--name", asked.name] if asked.name else []
@@ -102,7 +104,7 @@ class RunSpec:
             "--tmpfs": map(tmpfs_option, self.tmpfs),
             "--workdir": [self.folder] if self.folder else [],
             "--device": self.devices,
-            "--mount": (_mount(source, where) for source, where in self.mounts.items()),
+            "--mount": (mount_option(source, where) for source, where in self.mounts.items()),
             "--volume": (f"{source}:{where}" for source, where in self.volumes.items()),
             "--publish": self.ports,
             "--env": (
@@ -121,8 +123,8 @@ def tmpfs_option(path: str) -> str:
     return f"{path}:exec"
 
 
-def _mount(source: str, where: str) -> str:
-    """The value of ``--mount``, which docker parses as a line of comma-separated values."""
+def mount_option(source: str, where: str) -> str:
+    """The value of ``--mount``, which engines parse as a line of comma-separated values."""
     line = io.StringIO()
     fields = ["type=bind", f"source={source}", f"target={where}", "readonly"]
     csv.writer(line, lineterminator="").writerow(fields)

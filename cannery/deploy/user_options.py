@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from cannery.common.errors import Problem
+from cannery.common.errors import Problem, enumerated
 
 TRUSTED = "/run/cannery-ca.crt"
 """The path in containers of certificates that the host names."""
@@ -24,6 +24,57 @@ _PORTS = re.compile(
     r"((?P<address>[0-9.]+|\[[0-9a-fA-F:]+\]):)?(?P<host>[0-9]{1,5}):(?P<port>[0-9]{1,5})(/(tcp|udp))?"
 )
 _MOST = 65535
+_TAINT = re.compile(
+    r"(?P<key>[A-Za-z0-9]([A-Za-z0-9./_-]*[A-Za-z0-9])?)(=(?P<value>[A-Za-z0-9._-]*))?"
+    r"(:(?P<effect>NoSchedule|PreferNoSchedule|NoExecute))?"
+)
+
+CLUSTERS = ("k8s", "deployment", "volcano")
+"""Formats of Kubernetes."""
+
+HPC = ("apptainer", "slurm")
+"""Formats in which a program runs as the user who starts it, on the network of its host."""
+
+_HERE = ("shell", "podman")
+_FILES = ("quadlet", "devcontainer")
+
+_PLACES: Mapping[str, tuple[str, ...]] = {
+    "--detach": _HERE,
+    "--network": (*_HERE, *_FILES),
+    "options after '--'": (*_HERE, "devcontainer"),
+    "--name": (*_HERE, "compose", *_FILES),
+    "--publish": (*_HERE, "compose", *_FILES, "deployment"),
+    "--ca": (*_HERE, "compose", *_FILES, *HPC),
+    "--env NAME without a value": (*_HERE, "compose", "devcontainer"),
+    "--namespace": CLUSTERS,
+    "--pull-secret": CLUSTERS,
+    "--toleration": CLUSTERS,
+}
+"""Option to the formats that have a place for it."""
+
+_FIXES: Mapping[str, str] = {
+    "--detach": "It is for a container that starts here.",
+    "--network": "Write the network into the printed text.",
+    "options after '--'": "Write them into the printed text.",
+    "--name": "The names of pods, jobs and processes are given there.",
+    "--publish": "Add a Service for the port.",
+    "--ca": "Mount a ConfigMap with the certificates.",
+    "--env NAME without a value": "Write NAME=VALUE, or use a Secret.",
+    "--namespace": "It is Kubernetes'.",
+    "--pull-secret": "It is Kubernetes'.",
+    "--toleration": "It is Kubernetes'.",
+}
+
+_INSTEAD: Mapping[tuple[str, str], str] = {
+    **{("--network", name): "The program has the network of its host." for name in HPC},
+    **{("--publish", name): "A port of the program is one of its host." for name in HPC},
+    **{
+        ("--env NAME without a value", name): "Export APPTAINERENV_NAME where you start it."
+        for name in HPC
+    },
+    ("--env NAME without a value", "quadlet"): "Write NAME=VALUE, or Secret= into the unit.",
+}
+"""Option and format to what to do there."""
 
 
 def variable(text: str) -> str:
@@ -42,6 +93,39 @@ def published(text: str) -> str:
     return text
 
 
+def toleration(text: str) -> str:
+    """A taint of nodes, as kubectl writes it: KEY[=VALUE][:EFFECT]."""
+    if not _TAINT.fullmatch(text):
+        example = "npu=true:NoSchedule or dedicated"
+        raise ValueError(f"invalid taint {text!r}. Write KEY[=VALUE][:EFFECT], as in {example}.")
+    return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOptions:
+    """Where a cluster runs pods: ``pull_secrets`` are names, ``tolerations`` are taints."""
+
+    namespace: str = ""
+    pull_secrets: tuple[str, ...] = ()
+    tolerations: tuple[str, ...] = ()
+
+    @property
+    def of_pod(self) -> dict[str, list[dict[str, str]]]:
+        """The fields of a pod's ``spec``."""
+        fields: dict[str, list[dict[str, str]]] = {}
+        if self.pull_secrets:
+            fields["imagePullSecrets"] = [{"name": name} for name in self.pull_secrets]
+        for text in self.tolerations:
+            match = _TAINT.fullmatch(text)
+            assert match
+            found = {"key": match["key"], "operator": "Exists"}
+            if match["value"] is not None:
+                found |= {"operator": "Equal", "value": match["value"]}
+            found |= {"effect": match["effect"]} if match["effect"] else {}
+            fields.setdefault("tolerations", []).append(found)
+        return fields
+
+
 @dataclass(frozen=True, kw_only=True)
 class UserOptions:
     """Options of a user.
@@ -52,6 +136,7 @@ class UserOptions:
         detach: it runs in the background.
         ca: a file of certificates of this host, to trust.
         more: options that docker gets as they are.
+        cluster: for formats of Kubernetes.
     """
 
     variables: tuple[str, ...] = ()
@@ -61,6 +146,7 @@ class UserOptions:
     detach: bool = False
     ca: Path | None = None
     more: tuple[str, ...] = ()
+    cluster: ClusterOptions = field(default_factory=ClusterOptions)
 
     @property
     def environment(self) -> dict[str, str | None]:
@@ -75,22 +161,21 @@ class UserOptions:
 
     def problems(self, format: str) -> Iterator[Problem]:  # noqa: A002 - as the command line calls it
         """What the text of ``format`` has no place for."""
-        in_cluster = format in ("k8s", "volcano")
         alone = [name for name, value in self.environment.items() if value is None]
-        needs: Mapping[str, tuple[object, str]] = {
-            "--detach": (self.detach, "It is for a container that starts here."),
-            "--network": (self.network, "Write the network into the printed text."),
-            "options after '--'": (self.more, "Write them into the printed text."),
+        given: Mapping[str, object] = {
+            "--detach": self.detach,
+            "--network": self.network,
+            "options after '--'": self.more,
+            "--name": self.name,
+            "--publish": self.ports,
+            "--ca": self.ca,
+            "--env NAME without a value": alone,
+            "--namespace": self.cluster.namespace,
+            "--pull-secret": self.cluster.pull_secrets,
+            "--toleration": self.cluster.tolerations,
         }
-        if in_cluster:
-            needs = {
-                **needs,
-                "--name": (self.name, "The names of a Job and its pods are the cluster's."),
-                "--publish": (self.ports, "Add a Service for the port."),
-                "--ca": (self.ca, "Mount a ConfigMap with the certificates."),
-                "--env NAME without a value": (alone, "Write NAME=VALUE, or use a Secret."),
-            }
-        if format != "shell":
-            for option, (given, fix) in needs.items():
-                if given:
-                    yield Problem(what=f"the format {format} has no {option}.", fix=fix)
+        for option, value in given.items():
+            if value and format not in (formats := _PLACES[option]):
+                fix = _INSTEAD.get((option, format)) or _FIXES[option]
+                known = f"These formats have it: {enumerated(formats)}."
+                yield Problem(what=f"the format {format} has no {option}.", fix=f"{fix} {known}")

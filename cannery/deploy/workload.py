@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cannery.common.errors import Problem, UsageError
+from cannery.common.errors import Problem, UsageError, enumerated
 from cannery.common.model import Target
 from cannery.common.option import Size, parse_size
 from cannery.common.references import is_reference
@@ -24,7 +24,7 @@ from cannery.deploy.run_spec import (
     npus,
     simulated_device,
 )
-from cannery.deploy.user_options import TRUSTED, UserOptions
+from cannery.deploy.user_options import CLUSTERS, HPC, TRUSTED, UserOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +73,11 @@ CHIPS: Mapping[str, Chip] = {
 RUNTIMES = ("devices", "ascend")
 """Cards of a container: its devices by name, or those of ascend-docker-runtime."""
 
+ON_NODES = ("k8s", "volcano", "slurm")
+"""Formats for several hosts."""
+
+_WITH_RUNTIME = ("shell", "compose", "devcontainer", "k8s", "deployment", "volcano")
+
 MAX_CARDS = 999
 MAX_NODES = 999
 
@@ -96,6 +101,13 @@ _TEMPORARY = "/tmp"  # noqa: S108 - where every Linux has it
 _HOME_OF_ROOT = "/root"
 
 _ELSEWHERE = "Mount it elsewhere."
+
+_AFTER_DASHES = "Write it after '--', as in: -- python3 train.py"
+
+_NO_LINE = re.compile(r"[\x00-\x1f\x7f]|\\$|^\s|\s$")
+"""Matches what a line of systemd cannot have without quotes."""
+
+_PORTS_OF_SERVICE = re.compile("[0-9]+:[0-9]+(/tcp)?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,22 +232,63 @@ class Workload:
             what = f"a host has 1 to {most} cards of {self.target.chip}, not {len(self.cards)}."
             fix = "For more, add --nodes." if self.cards else ""
             yield Problem(what=what, fix=fix)
-        if self.nodes > 1 and format in ("shell", "compose"):
+        if self.nodes > 1 and format not in ON_NODES:
             what = f"the format {format} is for one host, not for {self.nodes}."
-            yield Problem(what=what, fix="Use --format k8s or --format volcano.")
+            yield Problem(what=what, fix=f"Use --format {_either(ON_NODES)}.")
         if not is_reference(self.image):
             what = f"invalid image name {self.image!r}."
             yield Problem(what=what, fix="Write it as in registry.example.com/ascend:TAG.")
         for word in self.command:
             if not _can_be_written(word):
                 yield Problem(what=f"invalid word {word!r} in the command: it is not UTF-8 text.")
+        for what, given, fix in self._unfit(format):
+            if given:
+                yield Problem(what=f"the format {format} {what}", fix=fix)
+
+    def _unfit(self, format: str) -> Iterator[tuple[str, object, str]]:  # noqa: A002
+        """What a format has no place for, whether it is asked for, and what to do."""
+        if format not in _WITH_RUNTIME:
+            fix = f"Leave it out, or use --format {_either(_WITH_RUNTIME)}."
+            yield "has no --runtime ascend, which docker and containerd have.", self.ascend, fix
+        if format in HPC:
+            yield "has no --user.", self.user, "The program runs as the user who starts it."
+            yield "has no --read-only.", self.read_only, "Its root is read-only without it."
+            fix = "The program has /dev/shm of its host."
+            yield "has no --shm-size.", self.shm_size != SHM_SIZE, fix
+            texts = [*self.mounts, *self.mounts.values(), *self.asked.mounts]
+            texts += [str(self.simulate_host or "")]
+            odd = [text for text in texts if "," in text]
+            yield f"divides paths at commas: {enumerated(odd)}.", odd, "Mount a link to it."
+            what = "needs a command, because a job of Slurm has no terminal."
+            yield what, format == "slurm" and not self.command, _AFTER_DASHES
+        if format == "quadlet":
+            odd = [text for text in (*self.mounts, *self.mounts.values()) if _NO_LINE.search(text)]
+            what = f"has one path a line, and cannot have {enumerated([*map(repr, odd)])}."
+            yield what, odd, "Rename the directory, or mount a link to it."
+        if format == "devcontainer" and self.cards:
+            fix = "Write it as postStartCommand into the printed text."
+            yield "has no command: its container waits for an editor.", self.command, fix
+            spec = run_spec(self).docker_argv(self.image, self.target.platform, ())
+            odd = [word for word in spec if "${" in word]
+            what = f"replaces '${{…}}' in every text: {enumerated([*map(repr, odd)])}."
+            yield what, odd, "Rename it, or set the variable in the container."
+        if format == "deployment":
+            ports = self.asked.ports
+            yield "is for a server, and needs its command.", not self.command, _AFTER_DASHES
+            named = f": {_either(self.ports)}" if self.ports else ""
+            what = f"needs the port on which the command listens{named}."
+            fix = "Name it, as in -p 8000:8000; the first -p tells whether the server is ready."
+            yield what, not ports and len(self.ports) != 1, fix
+            odd = [text for text in ports if not _PORTS_OF_SERVICE.fullmatch(text)]
+            what = f"has no addresses and only TCP: {enumerated(odd)}."
+            yield what, odd, "Write PORT:PORT, as in -p 80:8000."
 
     def _of_mounts(self, format: str) -> Iterator[Problem]:  # noqa: A002
-        in_cluster = format in ("k8s", "volcano")
+        in_cluster = format in CLUSTERS
         taken = _TAKEN | ({*MULTI_NODE_MOUNTS} if self.nodes > 1 else set())
         others: dict[str, str] = {}
         for source, where in self.mounts.items():
-            beginnings = ("/",) if in_cluster else ("/", "./", "../")
+            beginnings = ("/",) if in_cluster or format == "devcontainer" else ("/", "./", "../")
             if ":" in source + where or not _can_be_written(source + where):
                 what = (
                     f"{source!r} cannot be mounted on {where!r}: a path must be text without ':'."
@@ -254,7 +307,7 @@ class Workload:
                 what = f"{source!r} cannot be mounted on {where!r}: {other!r} is mounted there."
                 yield Problem(what=what, fix=_ELSEWHERE)
             elif not source.startswith(beginnings):
-                fix = "Begin it with '/'." if in_cluster else "Begin it with '/' or './'."
+                fix = "Begin it with '/'." if len(beginnings) == 1 else "Begin it with '/' or './'."
                 yield Problem(what=f"invalid path of the host {source!r}.", fix=fix)
 
 
@@ -278,6 +331,10 @@ def run_spec(workload: Workload, devices: RunSpec | None = None) -> RunSpec:
         asked=workload.asked,
         environment={**devices.environment, **workload.environment},
     )
+
+
+def _either(names: Sequence[str]) -> str:
+    return enumerated(names).replace(" and ", " or ")
 
 
 def _normal(path: str) -> str:
