@@ -307,6 +307,13 @@ def engine(session: nox.Session) -> None:
     session.run("pytest", *WITH_ENGINE, *apart, "tests/engine", *session.posargs)
 
 
+@nox.session(name="formats", tags=FULL)
+def run_formats(session: nox.Session) -> None:
+    """Texts of 'run --format' by quadlet, Slurm and the dev container program; after 'image'."""
+    _npm_ci(session, "npm/devcontainer")
+    session.run("pytest", "--quiet", "tests/formats", *session.posargs)
+
+
 @nox.session(tags=FULL)
 def faults(session: nox.Session) -> None:
     """20 faults at random over engine and registry; kills at the writes of push and build."""

@@ -20,8 +20,8 @@ It can be run repeatedly: it changes nothing that works already.
   --venv         prepare only the virtual environment, for commands that need no engine
   --tests        also install what 'nox' needs: requirements-dev.txt
   --tests=full   also install what all other sessions need: requirements-dev.txt, and the programs
-                 docker compose, docker-registry, iproute2, cosign, MPICH, rootlesskit, and a
-                 browser with a Chinese font; with --venv, only requirements-dev.txt
+                 docker compose, docker-registry, iproute2, cosign, MPICH, rootlesskit, Slurm,
+                 podman's quadlet, and a browser with a Chinese font; with --venv, only requirements-dev.txt
   --stop         stop the engine, if this script has started it
 
 Exit codes: 0 ready (or the exit code of COMMAND), 2 invalid options, 6 the machine could not be
@@ -205,6 +205,9 @@ ensure_test_tools() {
   command -v docker-registry >/dev/null || install_registry
   command -v chromium >/dev/null || command -v google-chrome >/dev/null ||
     ! can_install chromium "of the page in a browser" || apt_install chromium
+  command -v slurmctld >/dev/null || apt_install slurmctld slurmd slurm-client
+  [ -e /usr/libexec/podman/quadlet ] || [ -e /usr/local/libexec/podman/quadlet ] ||
+    ! can_install "podman's quadlet" "of its units" || install_quadlet
   [ -e /usr/share/fonts/truetype/wqy ] || apt_install fonts-wqy-microhei
   # The Node of the Python package playwright is linked with it, and Debian's compiler brings it.
   /sbin/ldconfig -p | grep -q 'libatomic\.so\.1 ' || apt_install libatomic1
@@ -225,6 +228,21 @@ apt_install_newer() {
     set -- "${@/%//trixie}"
   fi
   apt_install "$@"
+}
+
+# Only the program, because podman of Debian 13 needs a newer libc than Debian 12 has.
+install_quadlet() {
+  local folder
+  need_root "installing podman's quadlet"
+  add_trixie podman
+  [ -n "${apt_updated:-}" ] || apt-get update -qq || die "apt-get update failed; see above."
+  apt_updated=1
+  folder="$(mktemp -d)"
+  chmod 755 "$folder"
+  (cd "$folder" && apt-get download -qq podman/trixie && dpkg-deb -x podman_*.deb .) ||
+    die "podman's quadlet could not be downloaded; see above."
+  install -D "$folder/usr/libexec/podman/quadlet" /usr/local/libexec/podman/quadlet
+  rm -r "$folder"
 }
 
 # The package would start a registry that listens on all addresses; the tests start their own one.

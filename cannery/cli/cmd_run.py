@@ -67,6 +67,11 @@ class RunOptions(TargetOptions):
         default=formats.FORMATS[0],
         choices=formats.FORMATS,
     )
+    engine: str = option(
+        "what runs it on this host, or is called by the printed command",
+        default="docker",
+        choices=("docker", "podman"),
+    )
     cards: int | None = option(
         "the number of cards of each host",
         default=None,
@@ -183,6 +188,11 @@ class RunOptions(TargetOptions):
         """Whether a text is asked for that does not depend on this host."""
         return self.elsewhere or self.format != "shell"
 
+    @property
+    def form(self) -> str:
+        """The format, which for a shell is that of the engine."""
+        return self.engine if (self.format, self.engine) == ("shell", "podman") else self.format
+
 
 COMMAND = Command(
     description="Starts a container of one target's image with the devices, the driver and "
@@ -241,23 +251,27 @@ def run(options: RunOptions, project: Project) -> None:
         ),
         command=(*typed, *after),
     )
-    workload.check(options.format)
+    if options.engine == "podman" and options.format not in ("shell", "podman"):
+        what = f"--engine podman does not go with --format {options.format}."
+        raise UsageError(Problem(what=what, fix="Use --format podman or quadlet alone."))
+    workload.check(options.form)
     if not (options.print or options.for_other_hosts):
-        _run(workload, project, builds=not options.image)
+        _run(workload, project, options)
     if tree and not tree.is_dir():
         # A text makes nothing.
         what = "the simulated driver does not exist, or the simulator has changed since."
         fix = f"This makes it: python build.py run {target.id} --simulate -- true"
         raise EngineError(Problem(what=what, fix=fix))
     if options.for_other_hosts:
-        print(formats.text(options.format, workload), end="")
+        print(formats.text(options.form, workload), end="")
         if (options.elsewhere or options.format in _ELSEWHERE) and not options.image:
             note = f"{workload.image} is a local name. Name an image in a registry with --image."
             console.say(note, "warning")
         return
     if workload.ascend:
         _check_runtime()
-    print(formats.shell(workload, host.devices_here(workload)), end="")
+    devices = host.devices_here(workload)
+    print(formats.shell(workload, devices, options.engine), end="")
 
 
 def _divided(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -326,10 +340,12 @@ def _check_runtime() -> None:
         raise EngineError(problem)
 
 
-def _run(workload: Workload, project: Project, *, builds: bool) -> NoReturn:
+def _run(workload: Workload, project: Project, options: RunOptions) -> NoReturn:
+    program = options.engine
     target, simulates = workload.target, bool(workload.simulate_host)
     command = f"python build.py build {target.id}" + (" --simulate" if simulates else "")
-    findings = host.check_host(workload, project.compat(), build=command if builds else "")
+    build = "" if options.image else command
+    findings = host.check_host(workload, project.compat(), build=build, program=program)
     for note in findings.notes:
         console.say(note, "warning")
     if findings.problems:
@@ -339,15 +355,18 @@ def _run(workload: Workload, project: Project, *, builds: bool) -> NoReturn:
     spec = run_spec(workload, host.devices_here(workload))
     detach = spec.asked.detach
     words = workload.command or (IDLE if detach else ())
-    argv = spec.docker_argv(workload.image, target.platform, words)
+    argv = spec.docker_argv(workload.image, target.platform, words, program)
     if os.isatty(0) and not detach:
         argv[2:2] = ["--interactive", "--tty"]
+    if program == "podman":  # docker makes them itself
+        for folder in workload.volumes:
+            Path(folder).mkdir(parents=True, exist_ok=True)
     asked = spec.asked.environment
     named = {name: os.environ[name] for name, value in asked.items() if value is None}
     try:
-        os.execvpe(argv[0], argv, {**allowed_env("docker"), **named})
+        os.execvpe(argv[0], argv, {**allowed_env(program), **named})
     except OSError as error:
         reason = os.strerror(error.errno or 0).lower()
-        raise EngineError(
-            Problem(what=f"docker cannot be started: {reason}.", fix="'bash setup.sh' installs it.")
-        ) from error
+        installs = "Install it." if program == "podman" else "'bash setup.sh' installs it."
+        what = f"{program} cannot be started: {reason}."
+        raise EngineError(Problem(what=what, fix=installs)) from error

@@ -282,6 +282,7 @@ _INDEXES = ("NETRC", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "REQUESTS_CA_BUNDLE")
 
 _OF = {
     "docker": _DOCKER,
+    "podman": ("XDG_*", "CONTAINER_HOST", "CONTAINERS_*", "REGISTRY_AUTH_FILE"),
     "pytest": (*_LIBRARIES, *_DOCKER),  # it starts docker
     "uv": (*_LIBRARIES, *_INDEXES, *_UV),
     "pip": (*_LIBRARIES, *_INDEXES, *_PIP),

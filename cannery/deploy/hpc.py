@@ -52,7 +52,7 @@ def slurm_text(workload: Workload) -> str:
         lines += [
             "# The nodes find each other by these variables.",
             'nodes="$(scontrol show hostnames "$SLURM_JOB_NODELIST")"',
-            f'export {_PASSED}MASTER_ADDR="${{nodes%%$\'\\n\'*}}"',
+            f"export {_PASSED}MASTER_ADDR=\"${{nodes%%$'\\n'*}}\"",
             f"export {_PASSED}MASTER_PORT={RENDEZVOUS}",
             f"export {_PASSED}NNODES={workload.nodes}",
             f"export {_PASSED}NPROC_PER_NODE={cards}",
@@ -70,7 +70,9 @@ def _exports(workload: Workload) -> list[str]:
         **workload.environment,
         **workload.asked.environment,
     }
-    return [f"export {_PASSED}{name}={shlex.quote(value or '')}" for name, value in variables.items()]
+    return [
+        f"export {_PASSED}{name}={shlex.quote(value or '')}" for name, value in variables.items()
+    ]
 
 
 def _folders(workload: Workload) -> dict[str, str]:
@@ -89,7 +91,10 @@ def _argv(workload: Workload) -> list[str]:
     binds = [
         *(f"{workload.simulate_host or ''}{path}:{path}:ro" for path in driver),
         *(f"{source}:{where}:ro" for source, where in workload.asked.mounts.items()),
-        *(f"{source}:{where}" for source, where in {**_folders(workload), **workload.mounts}.items()),
+        *(
+            f"{source}:{where}"
+            for source, where in {**_folders(workload), **workload.mounts}.items()
+        ),
     ]
     # A name without a path is of an image that was built here.
     scheme = "docker://" if "/" in workload.image else "docker-daemon:"

@@ -2,8 +2,8 @@
 """Files for podman's quadlet and for dev containers.
 
 Sources: podman-systemd.unit(5) of podman 5.4 (ShmSize is from 4.7 on); systemd.syntax(7) and
-systemd.service(5), for which '%' begins a specifier and '$' a variable; containers.dev, json_reference,
-which replaces '${...}' in every text.
+systemd.service(5), for which '%' begins a specifier and '$' a variable; containers.dev,
+json_reference, which replaces '${...}' in every text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import posixpath
 from collections.abc import Iterator
 
-from cannery.deploy.run_spec import mount_option, tmpfs_option
+from cannery.deploy.run_spec import RunSpec, mount_option, tmpfs_option
 from cannery.deploy.workload import IDLE, Workload, run_spec
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -22,8 +22,10 @@ def quadlet_text(workload: Workload) -> str:
     """A unit with one container, which systemd starts and restarts."""
     name = workload.asked.name or workload.name
     head = [
-        f"{workload.title}: save it as {name}.container in /etc/containers/systemd, or of one user",
-        f"in ~/.config/containers/systemd; then: systemctl daemon-reload && systemctl start {name}",
+        workload.title,
+        f"Save it as {name}.container in /etc/containers/systemd; then:",
+        f"systemctl daemon-reload && systemctl start {name}",
+        "Or without root in ~/.config/containers/systemd, and each time with 'systemctl --user'.",
         f"To open a shell in it: podman exec --interactive --tty {name} bash",
     ]
     lines = [
@@ -55,6 +57,24 @@ def _container(workload: Workload, name: str) -> Iterator[tuple[str, str]]:
     yield "ShmSize", spec.shm_size
     if spec.asked.network:
         yield "Network", _literal(spec.asked.network)
+    yield from _rights(spec)
+    for device in spec.devices:
+        yield "AddDevice", device
+    for source, where in spec.mounts.items():
+        yield "Mount", mount_option(source, where)
+    for source, where in workload.volumes.items():
+        # A volume with a name, because podman makes no folder.
+        yield "Volume", f"{name}-{posixpath.basename(source)}:{where}"
+    for source, where in workload.mounts.items():
+        yield "Volume", f"{source}:{where}"
+    for ports in spec.ports:
+        yield "PublishPort", ports
+    for variable, value in {**spec.environment, **spec.asked.environment}.items():
+        yield "Environment", _word(f"{variable}={value}")
+
+
+def _rights(spec: RunSpec) -> Iterator[tuple[str, str]]:
+    """The user, and the files that it may write."""
     user, _, group = spec.user.partition(":")
     if user:
         yield "User", user
@@ -69,19 +89,6 @@ def _container(workload: Workload, name: str) -> Iterator[tuple[str, str]]:
         yield "Tmpfs", tmpfs_option(path)
     if spec.folder:
         yield "WorkingDir", spec.folder
-    for device in spec.devices:
-        yield "AddDevice", device
-    for source, where in spec.mounts.items():
-        yield "Mount", _literal(mount_option(source, where))
-    for source, where in workload.volumes.items():
-        # A volume with a name, because podman makes no folder.
-        yield "Volume", f"{name}-{posixpath.basename(source)}:{where}"
-    for source, where in workload.mounts.items():
-        yield "Volume", _literal(f"{source}:{where}")
-    for ports in spec.ports:
-        yield "PublishPort", ports
-    for variable, value in {**spec.environment, **spec.asked.environment}.items():
-        yield "Environment", _word(f"{variable}={value}")
 
 
 def _literal(value: str) -> str:

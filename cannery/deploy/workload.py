@@ -102,10 +102,12 @@ _HOME_OF_ROOT = "/root"
 
 _ELSEWHERE = "Mount it elsewhere."
 
+_RENAME = "Rename the directory, or mount a link to it."
+
 _AFTER_DASHES = "Write it after '--', as in: -- python3 train.py"
 
-_NO_LINE = re.compile(r"[\x00-\x1f\x7f]|\\$|^\s|\s$")
-"""Matches what a line of systemd cannot have without quotes."""
+_ODD_IN_UNIT = re.compile(r"""[\s%$\\"'\x00-\x1f\x7f]""")
+"""What quadlet copies, without quotes or escapes, into lines of systemd that divide at it."""
 
 _PORTS_OF_SERVICE = re.compile("[0-9]+:[0-9]+(/tcp)?")
 
@@ -257,14 +259,15 @@ class Workload:
             yield "has no --shm-size.", self.shm_size != SHM_SIZE, fix
             texts = [*self.mounts, *self.mounts.values(), *self.asked.mounts]
             texts += [str(self.simulate_host or "")]
-            odd = [text for text in texts if "," in text]
-            yield f"divides paths at commas: {enumerated(odd)}.", odd, "Mount a link to it."
+            odd = [repr(text) for text in texts if "," in text]
+            yield f"cannot have the path {enumerated(odd)}, because of its comma.", odd, _RENAME
             what = "needs a command, because a job of Slurm has no terminal."
             yield what, format == "slurm" and not self.command, _AFTER_DASHES
         if format == "quadlet":
-            odd = [text for text in (*self.mounts, *self.mounts.values()) if _NO_LINE.search(text)]
-            what = f"has one path a line, and cannot have {enumerated([*map(repr, odd)])}."
-            yield what, odd, "Rename the directory, or mount a link to it."
+            texts = [*self.mounts, *self.mounts.values(), *self.asked.mounts]
+            texts += [str(self.simulate_host or "")]
+            odd = [repr(text) for text in texts if _ODD_IN_UNIT.search(text)]
+            yield f"cannot have the path {enumerated(odd)}.", odd, _RENAME
         if format == "devcontainer" and self.cards:
             fix = "Write it as postStartCommand into the printed text."
             yield "has no command: its container waits for an editor.", self.command, fix
@@ -293,7 +296,7 @@ class Workload:
                 what = (
                     f"{source!r} cannot be mounted on {where!r}: a path must be text without ':'."
                 )
-                yield Problem(what=what, fix="Rename the directory, or mount a link to it.")
+                yield Problem(what=what, fix=_RENAME)
             elif not where.startswith("/"):
                 what = f"invalid path in the container {where!r}: it does not begin with '/'."
                 yield Problem(what=what, fix="Write HOST:CONTAINER, as in /data:/data.")

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.util import module_from_spec
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,14 @@ from zipimport import zipimporter
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import EngineError, Problem
 from cannery.common.model import Target
+from cannery.common.process import run
 from cannery.compat.facts import Compat
 from cannery.deploy.run_spec import DRIVER, DRIVER_MOUNTS, RunSpec, ascend_runtime, npus
 from cannery.deploy.workload import Workload
 from cannery.engine import builder as buildx
 from cannery.engine import client as engine
 from cannery.engine.containers import stand_ins
+from cannery.image.plan import SIMULATED_LABEL
 from cannery.image.simulator_spec import DRIVER_MARKER
 
 _DOCTOR = Path(__file__).parents[1] / "image" / "context" / "ascend-doctor"
@@ -40,16 +44,18 @@ def check_host(
     compat: Compat | None,
     *,
     build: str = "",
+    program: str = "docker",
     root: Path = Path("/"),
 ) -> Findings:
-    """Check this host, whose files are below ``root``, and its engine.
+    """Check this host, whose files are below ``root``, and its engine, docker or podman.
 
     ``build`` is the command that builds the image; empty if the image is in a registry.
     """
     findings: list[Problem | str] = []
     if not workload.simulate_host:
         findings += [*_devices(workload, root), *_driver(workload.target, compat, root)]
-    findings += [*_memory(workload, root), *_engine(workload, build)]
+    of_engine = _podman(workload, build, root) if program == "podman" else _engine(workload, build)
+    findings += [*_memory(workload, root), *of_engine]
     return Findings(
         problems=tuple(finding for finding in findings if isinstance(finding, Problem)),
         notes=tuple(finding for finding in findings if isinstance(finding, str)),
@@ -131,15 +137,47 @@ def _engine(workload: Workload, build: str) -> Iterator[Problem]:
     try:
         machine, runtimes = engine.machine_and_runtimes()
         if machine != target.machine and not _emulates(target.platform):
-            what = f"the engine's machine is {machine} and does not emulate {target.machine}, which"
-            fix = "Install qemu-user-static, for example with 'bash setup.sh'."
-            yield Problem(what=f"{what} {target.id} is for.", fix=fix)
+            yield _other_machine(machine, target)
         if workload.ascend and (problem := without_runtime(runtimes)):
             yield problem
         if problem := _image(workload, build):
             yield problem
     except EngineError as error:
         yield from error.problems
+
+
+def _other_machine(machine: str, target: Target) -> Problem:
+    what = f"the engine's machine is {machine} and does not emulate {target.machine}, which"
+    fix = "Install qemu-user-static, for example with 'bash setup.sh'."
+    return Problem(what=f"{what} {target.id} is for.", fix=fix)
+
+
+def _podman(workload: Workload, build: str, root: Path) -> Iterator[Problem]:
+    """As _engine, by podman's program: no service of podman needs to run."""
+    target, image = workload.target, workload.image
+    machine = os.uname().machine
+    emulator = root / f"proc/sys/fs/binfmt_misc/qemu-{target.machine}"
+    if machine != target.machine and not emulator.exists():
+        yield _other_machine(machine, target)
+    code, output = run(["podman", "image", "inspect", "--format", "{{json .}}", image])
+    if "{" not in output:
+        local, _, reason = output.strip().rpartition("Error: ")
+        missing = code and "image not known" in reason
+        if not missing:
+            what = f"podman reports: {(reason or local).rstrip('.')}."
+            yield Problem(what=what, fix="See what 'podman info' says.")
+        elif build:
+            fix = f"Run: {build}; then: podman pull docker-daemon:{image}"
+            yield Problem(what=f"podman has no {image}.", fix=fix)
+        else:
+            fix = f"Run: podman pull --platform {target.platform} {image}"
+            yield Problem(what=f"podman has no {image}.", fix=fix)
+        return
+    details = json.loads(output[output.index("{") :])
+    signs = (details.get("Labels") or {}).get(SIMULATED_LABEL) == "true"
+    labels = [f"label {SIMULATED_LABEL}=true"] if signs else []
+    if problem := _fits(workload, details["Architecture"], lambda: labels):
+        yield problem
 
 
 def _emulates(platform: str) -> bool:
@@ -155,11 +193,21 @@ def _image(workload: Workload, build: str) -> Problem | None:
         return Problem(what=f"this machine has no {image}.", fix=f"Run: {build}")
     if not details:
         return engine.why_not_pulled(image, target.platform)
-    architecture = details["Architecture"]
+    return _fits(workload, details["Architecture"], partial(stand_ins, image, target))
+
+
+def _fits(
+    workload: Workload, architecture: str, signs_of: Callable[[], Sequence[str]]
+) -> Problem | None:
+    """Why an image of ``architecture`` is not for the workload.
+
+    ``signs_of`` looks for signs of a simulated image.
+    """
+    target, image = workload.target, workload.image
     if architecture != target.docker_arch:
         what = f"{image} is for {architecture}, but {target.id} is for {target.docker_arch}."
         return Problem(what=what, fix="Name another image.")
-    signs = stand_ins(image, target)
+    signs = signs_of()
     if signs and not workload.simulate_host:
         what = f"{image} is a simulated image ({', '.join(signs)}) and cannot use an NPU."
         fix = "Add --simulate to run it on the simulated device, or name another image."

@@ -23,6 +23,7 @@ from kubernetes_validate import utils
 from cannery.common.model import Target
 from cannery.deploy import formats
 from cannery.deploy.run_spec import DRIVER_MOUNTS
+from cannery.deploy.user_options import CLUSTERS, ClusterOptions, UserOptions
 from cannery.deploy.workload import CHIPS, Workload
 from tests.policy.conftest import PROJECT
 
@@ -60,6 +61,8 @@ def cards_of(target: Target, cards: int) -> int:
 
 def documents(target: Target, form: str, shape: str) -> list[Json]:
     cards, nodes, runtime, simulated = SHAPES[shape]
+    if form == "deployment":
+        nodes = 1
     text = formats.text(
         form,
         Workload(
@@ -71,6 +74,14 @@ def documents(target: Target, form: str, shape: str) -> list[Json]:
             simulate_host=Path("/srv/simulated host") if simulated else None,
             mounts={"/data sets": "/data"},
             command=("sh", "-c", "echo $HOME"),
+            asked=UserOptions(
+                ports=("80:8000",) if form == "deployment" else (),
+                cluster=ClusterOptions(
+                    namespace="team-a",
+                    pull_secrets=("registry",),
+                    tolerations=("npu=true:NoSchedule", "dedicated"),
+                ),
+            ),
         ),
     )
     assert text.endswith("\n")
@@ -92,20 +103,20 @@ def check(document: Json, version: str) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("form", ["k8s", "volcano"])
+@pytest.mark.parametrize("form", CLUSTERS)
 def test_a_cluster_accepts_it(target: Target, form: str, shape: str) -> None:
     for document in documents(target, form, shape):
         check(document, NEWEST)
 
 
-@pytest.mark.parametrize("form", ["k8s", "volcano"])
+@pytest.mark.parametrize("form", CLUSTERS)
 def test_an_old_cluster_accepts_it(target: Target, form: str) -> None:
     for document in documents(target, form, "runtime on nodes"):
         check(document, OLDEST)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("form", ["k8s", "volcano"])
+@pytest.mark.parametrize("form", CLUSTERS)
 def test_names_in_a_manifest_are_consistent(target: Target, form: str, shape: str) -> None:
     """What no schema looks at: names that must be the same, be unique, or be a host's."""
     found = documents(target, form, shape)
@@ -133,7 +144,7 @@ def test_names_in_a_manifest_are_consistent(target: Target, form: str, shape: st
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("form", ["k8s", "volcano"])
+@pytest.mark.parametrize("form", CLUSTERS)
 def test_a_pod_asks_for_its_cards(target: Target, form: str, shape: str) -> None:
     cards, nodes, runtime, simulated = SHAPES[shape]
     job = documents(target, form, shape)[-1]

@@ -25,12 +25,22 @@ from cannery.deploy.run_spec import (
     shell_text,
     simulated_device,
 )
-from tests.unit.workloads import SERVED, TARGET, container, documents, refused, text
+from cannery.deploy.user_options import HPC, ClusterOptions, UserOptions
+from tests.unit.workloads import IMAGE, SERVED, TARGET, container, documents, refused, text
 
 
-@pytest.mark.parametrize("form", ["shell", "compose"])
+def needed(form: str) -> dict[str, Any]:
+    """What ``form`` does not do without."""
+    command = {"command": ("serve",)} if form in ("slurm", "deployment") else {}
+    ports = UserOptions(ports=("80:8000",)) if form == "deployment" else UserOptions()
+    return command | {"asked": ports}
+
+
+@pytest.mark.parametrize(
+    "form", ["shell", "compose", "podman", "quadlet", "devcontainer", "apptainer"]
+)
 def test_several_hosts_need_a_cluster(form: str) -> None:
-    refused(form, "is for one host, not for 2. Use --format k8s or --format volcano", nodes=2)
+    refused(form, "is for one host, not for 2. Use --format k8s, volcano or slurm", nodes=2)
 
 
 def test_all_problems_are_reported_at_once() -> None:
@@ -71,7 +81,7 @@ def test_a_mount_on_a_reserved_path_is_refused(form: str, nodes: int, where: str
 @pytest.mark.parametrize("form", FORMATS)
 def test_two_folders_are_not_mounted_on_one_path(form: str) -> None:
     said = "'/b' cannot be mounted on '/data/': '/a' is mounted there. Mount it elsewhere."
-    refused(form, said, mounts={"/a": "/data", "/b": "/data/"})
+    refused(form, said, mounts={"/a": "/data", "/b": "/data/"}, **needed(form))
 
 
 @pytest.mark.parametrize("form", ["k8s", "volcano"])
@@ -83,11 +93,11 @@ def test_the_api_accepts_the_mounts_of_a_pod(form: str) -> None:
             assert len({os.path.normpath(path) for path in paths}) == len(paths), paths
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", [form for form in FORMATS if form not in HPC])
 def test_a_user_gets_a_name_and_a_home(form: str) -> None:
-    found = text(form, user="1000:1001")
+    found = text(form, user="1000:1001", **needed(form))
     assert "HOME" in found and "USER" in found
-    assert "HOME" not in text(form)
+    assert "HOME" not in text(form, **needed(form))
 
 
 def test_a_user_and_a_read_only_root_in_each_format() -> None:
@@ -144,7 +154,8 @@ def test_a_folder_beside_may_be_mounted_where_files_are_read(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_folder_takes_the_place_of_the_stacks_own(form: str) -> None:
-    found = text(form, target=SERVED, mounts={"/mnt/models": "/root/.cache/huggingface"})
+    mounts = {"/mnt/models": "/root/.cache/huggingface"}
+    found = text(form, target=SERVED, mounts=mounts, **needed(form))
     assert found.count("/root/.cache/huggingface") == 1
     assert "hf_cache" not in found
     assert "hf-cache" not in found
@@ -241,6 +252,84 @@ def test_a_server_is_reached_and_keeps_its_files() -> None:
         each["spec"]["accessModes"][0] for each in documents("k8s", target=SERVED, nodes=2)[:4]
     }
     assert modes == {"ReadWriteMany"}
+
+
+def test_a_deployment_is_reached_when_its_port_answers() -> None:
+    asked = UserOptions(
+        ports=("80:8000", "81:8001/tcp"),
+        cluster=ClusterOptions(
+            namespace="team", pull_secrets=("login",), tolerations=("npu=on:NoSchedule", "own")
+        ),
+    )
+    service, deployment = documents("deployment", command=("serve",), asked=asked)
+    assert [(each["port"], each["targetPort"]) for each in service["spec"]["ports"]] == [
+        *((80, 8000), (81, 8001))
+    ]
+    assert {service["metadata"]["namespace"], deployment["metadata"]["namespace"]} == {"team"}
+    pod = deployment["spec"]["template"]["spec"]
+    assert pod["imagePullSecrets"] == [{"name": "login"}]
+    assert pod["tolerations"] == [
+        {"key": "npu", "operator": "Equal", "value": "on", "effect": "NoSchedule"},
+        {"key": "own", "operator": "Exists"},
+    ]
+    [container] = pod["containers"]
+    assert container["readinessProbe"]["tcpSocket"] == {"port": 8000}
+
+
+def test_a_deployment_needs_a_command_and_one_port() -> None:
+    refused("deployment", "needs its command. Write it after '--'", "needs the port on which")
+    asked = UserOptions(ports=("127.0.0.1:80:80", "5:5/udp"))
+    said = "has no addresses and only TCP: 127.0.0.1:80:80 and 5:5/udp."
+    refused("deployment", said, asked=asked, command=("serve",))
+
+
+@pytest.mark.parametrize("form", HPC)
+def test_apptainer_takes_the_user_and_the_network_of_its_host(form: str) -> None:
+    refused(
+        form,
+        f"the format {form} has no --user. The program runs as the user who starts it.",
+        f"the format {form} has no --read-only.",
+        f"the format {form} has no --shm-size.",
+        "cannot have the path '/a,b', because of its comma.",
+        f"the format {form} has no --network. The program has the network of its host. "
+        "These formats have it: shell, podman, quadlet and devcontainer.",
+        f"the format {form} has no --name.",
+        f"the format {form} has no --publish.",
+        f"the format {form} has no --env NAME without a value. Export APPTAINERENV_NAME",
+        user="1",
+        read_only=True,
+        shm_size="1g",
+        mounts={"/a,b": "/c"},
+        command=("true",),
+        asked=UserOptions(name="a", network="host", ports=("1:1",), variables=("HOME",)),
+    )
+
+
+def test_a_batch_file_tells_each_node_its_rank() -> None:
+    found = text("slurm", cards=8, nodes=2, command=("sh", "-c", "echo $HOME"))
+    assert "#SBATCH --nodes=2\n" in found
+    assert "NPROC_PER_NODE=8\n" in found and "NNODES=2\n" in found
+    assert 'NODE_RANK="$SLURM_NODEID"' in found
+    assert found.endswith(f"docker://{IMAGE} \\\n  sh \\\n  -c \\\n  'echo $HOME'\n")
+    assert subprocess.run(["bash", "-n"], input=found, text=True, check=False).returncode == 0
+    refused("slurm", "needs a command, because a job of Slurm has no terminal.")
+
+
+def test_a_unit_and_a_dev_container_refuse_what_they_cannot_write() -> None:
+    said = "the format quadlet cannot have the path '/a b' and '/c$d'. Rename the directory"
+    refused("quadlet", said, mounts={"/a b": "/c$d"})
+    refused(
+        "devcontainer",
+        "has no command: its container waits for an editor.",
+        "replaces '${…}' in every text: 'A=${HOME}'.",
+        command=("true",),
+        asked=UserOptions(variables=("A=${HOME}",)),
+    )
+
+
+@pytest.mark.parametrize("form", ["podman", "quadlet", "apptainer"])
+def test_only_docker_and_containerd_have_the_runtime(form: str) -> None:
+    refused(form, "has no --runtime ascend, which docker and containerd have.", runtime="ascend")
 
 
 BEGIN = ["docker", "run", "--rm", "--platform", "linux/arm64", "--shm-size", "16g"]
