@@ -268,6 +268,8 @@ class Workload:
             texts += [str(self.simulate_host or "")]
             odd = [repr(text) for text in texts if _ODD_IN_UNIT.search(text)]
             yield f"cannot have the path {enumerated(odd)}.", odd, _RENAME
+            what = "loses an empty word of the command: quadlet drops it."
+            yield what, "" in self.command, "Write the command into a script."
         if format == "devcontainer" and self.cards:
             fix = "Write it as postStartCommand into the printed text."
             yield "has no command: its container waits for an editor.", self.command, fix

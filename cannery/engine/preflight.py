@@ -173,7 +173,8 @@ def _podman(workload: Workload, build: str, root: Path) -> Iterator[Problem]:
             fix = f"Run: podman pull --platform {target.platform} {image}"
             yield Problem(what=f"podman has no {image}.", fix=fix)
         return
-    details = json.loads(output[output.index("{") :])
+    # Its warnings, on the other stream, are before or after.
+    details, _ = json.JSONDecoder().raw_decode(output, output.index("{"))
     signs = (details.get("Labels") or {}).get(SIMULATED_LABEL) == "true"
     labels = [f"label {SIMULATED_LABEL}=true"] if signs else []
     if problem := _fits(workload, details["Architecture"], lambda: labels):

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +55,15 @@ def meant(line: str) -> list[str]:
 def test_quadlet_starts_the_same_words(tmp_path: Path) -> None:
     asked = UserOptions(variables=('A=%h $x "y"',), ports=("80:80",), network="host", name="one")
     more: dict[str, Any] = {"user": "1000:1001", "read_only": True, "mounts": {"/a": "/b"}}
-    unit = text("quadlet", command=tuple(ODD), asked=asked, cards=(0, 1), **more)
+    whole = [word for word in ODD if word]
+    unit = text("quadlet", command=tuple(whole), asked=asked, cards=(0, 1), **more)
     (tmp_path / "one.container").write_text(unit, encoding="utf-8")
     quadlet = need("units of quadlet as podman reads them", *QUADLET)
     said = run(quadlet, "-dryrun", QUADLET_UNIT_DIRS=str(tmp_path))
     [line] = re.findall("^ExecStart=(.*)$", said, re.MULTILINE)
     words = meant(line)
-    assert words[-len(ODD) - 1 :] == ["r.test/a:1", *ODD]
-    pairs = [*zip(words, words[1:], strict=False)]
+    assert words[-len(whole) - 1 :] == ["r.test/a:1", *whole]
+    pairs = [*pairwise(words)]
     for option in (
         *(("--env", 'A=%h $x "y"'), ("--env", "HOME=/tmp"), ("--network", "host")),
         *(("--device", "/dev/davinci1"), ("--shm-size", "16g"), ("--user", "1000:1001")),
@@ -98,8 +100,8 @@ def cluster(tmp_path: Path) -> Iterator[dict[str, str]]:
     started = []
     try:
         for argv in ([controller, "-D", "-i"], [node, "-D", "-N", "m1"], [node, "-D", "-N", "m2"]):
-            log = (tmp_path / "log").open("a")
-            started.append(subprocess.Popen(argv, env=env, stdout=log, stderr=log))
+            with (tmp_path / "log").open("a") as log:
+                started.append(subprocess.Popen(argv, env=env, stdout=log, stderr=log))
         until = time.monotonic() + 60
         while "idle m[1-2]" not in " ".join(_output("sinfo", env).split()):
             assert time.monotonic() < until, (tmp_path / "log").read_text()
