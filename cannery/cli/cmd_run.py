@@ -61,10 +61,11 @@ class RunOptions(TargetOptions):
         conflicts=("simulate",),
     )
     format: str = option(
-        "run it on this host (shell), or print a command for podman, or a file for Docker "
-        "Compose, podman's quadlet, dev containers, apptainer, Slurm with apptainer, Kubernetes "
-        "(k8s is a job, deployment a server) or Volcano",
+        "run it on this host (shell), or print a command (podman, apptainer), or a file: compose, "
+        "quadlet (of podman), devcontainer, slurm (with apptainer), k8s (a job), deployment (a "
+        "server in Kubernetes) or volcano",
         default=formats.FORMATS[0],
+        metavar="FORMAT",
         choices=formats.FORMATS,
     )
     engine: str = option(

@@ -25,7 +25,7 @@ from tests.cli.documented import PAGES, ROOT, Documented, commands, mentioned
 ALL = [each for page in PAGES for each in commands(page)]
 OWN = [each for each in ALL if each.words]
 OTHERS = [each for each in ALL if not each.words]
-PLACEHOLDERS = re.compile(r"\bID\b|\bTARGET\b|\bNAME\b|\bDIGEST\b|\$IMAGE")
+PLACEHOLDERS = re.compile(r"\bID\b|\bTARGET\b|\bNAME\b|\bDIR\b|\bDIGEST\b|\$IMAGE")
 OUTSIDE = {
     *("--from-bundle", "--source", "--simulate", "--all"),
     "--accept-eula",

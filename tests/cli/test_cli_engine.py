@@ -11,6 +11,7 @@ import pytest
 
 from cannery.matrix.project import Project
 from tests.cli.checkout import Checkout
+from tests.fetch.run_files import run_file
 
 TARGET = "py39-torch231-cann8t39"
 STANDALONE = "py38-torch210-cann8rc2"
@@ -27,7 +28,7 @@ def artifacts(original: Checkout, tmp_path: Path) -> Path:
     folder = tmp_path / "vendor"
     folder.mkdir()
     for name in vendor_files(original, TARGET):
-        (folder / name).write_text("#!/bin/sh\n", encoding="utf-8")
+        (folder / name).write_bytes(run_file(b"archive\n"))
     return folder
 
 

@@ -17,6 +17,7 @@ WITHOUT = {
     "ci": "prints the jobs in the form of a CI service, which is JSON for GitHub",
     "completion": "prints a script for a shell",
     "doctor": "passes on its words, --json too",
+    "init": "writes files, and says on stderr which",
     "lock": "writes locks, and says on stderr which",
     "render": "writes images/, and says on stderr which files",
     "run": "becomes the container, or prints a file of another tool",

@@ -32,12 +32,14 @@ from cannery.verify import devices
 from cannery.verify.image_checks import checks_digest
 from cannery.verify.run_checks import ImageChecks, Subject
 from cannery.verify.verification import DeviceRun, Verification
+from tests.fetch.run_files import run_file
 from tests.unit.matrices import DIGEST, Checkout, edited, make_checkout
 from tests.unit.verifications import PASSED
 
 BOTH = ["full", "bare"]
-FILE = "#!/bin/sh\n"
+FILE = run_file(b"archive\n").decode()
 """The content of every vendor file."""
+OTHER_FILE = run_file(b"other\n").decode()
 
 
 @dataclass

@@ -435,6 +435,10 @@ def test_a_bundle_has_the_cache_of_up_to_date_targets(
 def test_a_failed_pip_download_makes_no_bundle(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Packages are downloaded for a checkout only; an installed cannery brings its own.
+    facts = project.root / "cannery/data/compat.yaml"
+    facts.parent.mkdir(parents=True)
+    facts.touch()
     monkeypatch.setattr(bundle, "run", lambda *_, **__: (1, "https://me:secret@index.test: 404"))
     options = BuildOptions(artifacts=project.artifacts, index_url="https://me:secret@index.test")
     with pytest.raises(EngineError, match="pip could not download the packages") as caught:

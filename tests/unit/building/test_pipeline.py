@@ -25,7 +25,7 @@ from cannery.common.option import Shard
 from cannery.engine.bake import Failures
 from cannery.image.bake_file import ImageBuild
 from cannery.options import PlanOptions
-from tests.unit.world import BOTH, World, make_world
+from tests.unit.world import BOTH, OTHER_FILE, World, make_world
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_one_changed_file_builds_one_target(world: World) -> None:
     world.run()
     world.forget()
     name = world.checkout.matrix.targets["full"].artifacts["toolkit"].name
-    (world.artifacts / name).write_text("#!/bin/sh\nother\n", encoding="utf-8")
+    (world.artifacts / name).write_text(OTHER_FILE, encoding="utf-8")
     world.run()
     assert (world.baked, world.checked) == ([["full"]], ["full"])
 

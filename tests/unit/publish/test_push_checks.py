@@ -17,7 +17,7 @@ from cannery.publish import cosign, push_checks
 from cannery.publish.push_checks import Candidate, PushOptions, candidates
 from cannery.registry.client import LocatedImage
 from cannery.verify import devices
-from tests.unit.world import BOTH, World, make_world
+from tests.unit.world import BOTH, OTHER_FILE, World, make_world
 
 
 def git(world: World, *words: str) -> None:
@@ -136,7 +136,7 @@ def test_an_edited_dockerfile(world: World) -> None:
 
 def test_an_image_of_other_files(world: World) -> None:
     name = world.checkout.matrix.targets["full"].artifacts["toolkit"].name
-    (world.artifacts / name).write_text("#!/bin/sh\nother\n", encoding="utf-8")
+    (world.artifacts / name).write_text(OTHER_FILE, encoding="utf-8")
     [message] = refused(world)
     assert "its content key is sha256:" in message
     (world.artifacts / name).unlink()
