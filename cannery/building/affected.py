@@ -37,7 +37,7 @@ from cannery.verify.image_checks import ALWAYS
 IMAGES = "images/"
 CONTEXT = "cannery/image/context/"
 
-_CHECKS = "tests/image/"
+_CHECKS, _OWN_CHECKS = "tests/image/", "checks/"
 _PACKAGE = "cannery/"
 _WORKFLOW = ".github/workflows/ci.yml"
 _OTHERS = ("build.py", "requirements.txt", _WORKFLOW)
@@ -193,13 +193,14 @@ def inputs_at(target: Target, folders: Mapping[str, Mapping[str, str]], stand_in
 
 def is_check(path: str) -> bool:
     """Whether ``path`` is a file of the checks of images."""
-    return path.startswith(_CHECKS) and path.endswith(".py")
+    return path.startswith(_OWN_CHECKS) or (path.startswith(_CHECKS) and path.endswith(".py"))
 
 
 def _component(path: str, paths: Iterable[str]) -> str:
     """The component that ``path`` checks; empty for what all checks use."""
-    folder, inner, _ = path.removeprefix(_CHECKS).partition("/")
-    start = f"{_CHECKS}{folder}/test_"
+    top = _CHECKS if path.startswith(_CHECKS) else _OWN_CHECKS
+    folder, inner, _ = path.removeprefix(top).partition("/")
+    start = f"{top}{folder}/test_"
     return folder if inner and any(file.startswith(start) for file in paths) else ""
 
 

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
+    ConfigDict,
     Field,
     ValidationInfo,
     WrapValidator,
@@ -30,7 +31,7 @@ from cannery.common.models import (
 )
 from cannery.common.specifiers import normal_name
 from cannery.compat import values
-from cannery.compat.sources import Row, Rows, Source, named
+from cannery.compat.sources import OWN_ROWS, Row, Rows, Source, named
 
 LIFETIMES = {
     "cann": "CANN",
@@ -314,9 +315,14 @@ class CannPython(Row):
     requirements: Unique[str] = ()
 
 
+def _parts_are_optional(schema: dict[str, Any]) -> None:
+    schema["required"] = ["schema"]
+
+
 class Compat(Model):
     """All of compat.yaml."""
 
+    model_config = ConfigDict(json_schema_extra=_parts_are_optional)
     schema_: Annotated[str, SchemaVersion(1)] = Field(alias="schema")
     sources: Annotated[Mapping[str, Source], WrapValidator(named)]
     suites: Rows[Suite]
@@ -339,6 +345,16 @@ class Compat(Model):
     lifetimes: Rows[Lifetime]
     rejected: Rows[Rejected]
     cann_python: CannPython
+
+    @model_validator(mode="before")
+    @classmethod
+    def _adds_to_another(cls, data: Any, info: ValidationInfo) -> Any:
+        """What is added to rows need not have every part."""
+        if not (isinstance(data, dict) and (ours := (info.context or {}).get("ours"))):
+            return data
+        parts: dict[str, Any] = {each.alias or name: [] for name, each in cls.model_fields.items()}
+        parts |= {"sources": {}, "schema": None, "cann_python": ours.cann_python}
+        return {**{key: value for key, value in parts.items() if value is not None}, **data}
 
     @cached_property
     def by_package(self) -> Mapping[str, Sequence[Package]]:
@@ -387,6 +403,19 @@ class Compat(Model):
 
 
 @lru_cache(maxsize=4)
-def parse_compat(text: str, name: str) -> Compat:
-    """The rows in ``text``, the content of a file called ``name``; an equal text is parsed once."""
-    return parse_yaml(Compat, text, name, {})
+def parse_compat(text: str, name: str, own: str = "") -> Compat:
+    """The rows in ``text``, the content of a file called ``name``; an equal text is parsed once.
+
+    ``own`` is the text of OWN_ROWS, "" where there is none: its rows are added.
+    """
+    if not own:
+        return parse_yaml(Compat, text, name, {})
+    ours = parse_compat(text, name)
+    more = parse_yaml(Compat, own, OWN_ROWS, {"ours": ours})
+    joined: dict[str, Any] = dict(vars(more))
+    for part, rows in vars(ours).items():
+        if isinstance(rows, tuple):
+            joined[part] = (*rows, *joined[part])
+    joined["pairings"] = _newest_states(joined["pairings"])
+    joined["sources"] = {**ours.sources, **more.sources}
+    return Compat.model_construct(**joined)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any, TypeVar
@@ -13,6 +14,9 @@ from pydantic.json_schema import SkipJsonSchema
 from cannery.common.errors import Span, did_you_mean
 from cannery.common.models import Model, Parsed, raise_mistakes
 from cannery.compat import values
+
+OWN_ROWS = "compat.yaml"
+"""The file of a project, beside its matrix.yaml, with rows that are added to ours."""
 
 
 class Kind(StrEnum):
@@ -116,9 +120,10 @@ class Row(Model):
 
     @property
     def cited(self) -> str:
-        """Every source with its date, and the line."""
+        """Every source with its date, and the line; with ``./`` in the project's own file."""
         named = "; ".join(str(source) for source in self.sources)
-        return f"{named}, compat.yaml:{self.line}"
+        is_own = self._map is not None and self._map.mark.name == OWN_ROWS
+        return f"{named}, {'./' if is_own else ''}compat.yaml:{self.line}"
 
 
 R = TypeVar("R", bound=Row)
@@ -150,17 +155,23 @@ def _flat(value: Any) -> str:
 def named(
     written: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
 ) -> dict[str, Source]:
-    """Sources that know their names; rows find them in ``info.context``."""
+    """Sources that know their names; rows find them in ``info.context``.
+
+    Those of ``info.context["ours"]``, rows that these are added to, can be cited, too.
+    """
     context = info.context if info.context is not None else {}
-    context |= {"names": [*written] if isinstance(written, dict) else [], "cited": set()}
+    known: Mapping[str, Source] = context["ours"].sources if "ours" in context else {}
+    names = [*known, *(written if isinstance(written, dict) else ())]
+    context |= {"names": names, "cited": set()}
     read: dict[str, Source] = handler(written)
-    raise_mistakes(
+    mistakes = [
         ((name, "state_of"), f"there is no source {each.state_of!r}.", hint)
         for name, each in read.items()
-        if each.state_of and each.state_of not in read
-        for hint in [did_you_mean(each.state_of, read)]
-    )
-    context["sources"] = {
-        name: each.model_copy(update={"name": name}) for name, each in read.items()
-    }
-    return dict(context["sources"])
+        if each.state_of and each.state_of not in names
+        for hint in [did_you_mean(each.state_of, names)]
+    ]
+    what, fix = "cannery has a source of this name.", "Cite it as it is, or choose another name."
+    raise_mistakes([*mistakes, *(((name,), what, fix) for name in read if name in known)])
+    own = {name: each.model_copy(update={"name": name}) for name, each in read.items()}
+    context["sources"] = {**known, **own}
+    return own

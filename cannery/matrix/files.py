@@ -16,6 +16,8 @@ from cannery import __version__
 from cannery.common.documents import Items, Map, load_yaml, read_text
 from cannery.common.errors import FileError, MatrixError, Problem, did_you_mean
 from cannery.common.tool import is_checkout, tool_path
+from cannery.compat import Compat, parse_compat
+from cannery.compat.sources import OWN_ROWS
 from cannery.matrix.families import expand
 
 MATRIX = "matrix.yaml"
@@ -62,7 +64,7 @@ class ToolText(str):
 
 def is_source(path: str) -> bool:
     """Whether what the targets are is read from the file ``path`` of a checkout."""
-    return path in (MATRIX, FACTS) or path in DATA
+    return path in (MATRIX, FACTS, OWN_ROWS) or path in DATA
 
 
 def read_data(root: Path) -> dict[str, str]:
@@ -205,16 +207,22 @@ def required_versions(text: str) -> SpecifierSet | None:
     return requirement.specifier if requirement.name == "cannery" and is_plain else None
 
 
-def read_facts(matrix: Path) -> str:
-    """The text of compat.yaml for the folder of ``matrix``, even where ``matrix`` is a link.
+def read_facts(matrix: Path) -> dict[str, str]:
+    """FACTS for the folder of ``matrix``, even where ``matrix`` is a link, and OWN_ROWS, if any.
 
     Raises:
-        FileError: it cannot be read.
-        MatrixError: it is not UTF-8 text.
+        FileError: one cannot be read.
+        MatrixError: one is not UTF-8 text.
     """
-    path = tool_path(FACTS, matrix.parent)
+    path, own = tool_path(FACTS, matrix.parent), matrix.parent / OWN_ROWS
     if not path.exists():
         what = f"cannot read {path}: no such file or directory."
         fix = "Targets are judged by it: restore it, or install cannery again."
         raise FileError(Problem(what=what, fix=fix))
-    return read_text(path, FACTS)
+    facts = {FACTS: read_text(path, FACTS)}
+    return facts | ({OWN_ROWS: read_text(own, OWN_ROWS)} if os.path.lexists(own) else {})
+
+
+def facts_of(data: Data) -> Compat:
+    """The rows of FACTS and of OWN_ROWS; see ``parse_compat`` for what it raises."""
+    return parse_compat(data[FACTS], FACTS, data.get(OWN_ROWS, ""))

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from cannery.common import documents
 from cannery.common.documents import Map
-from cannery.common.files import exclusive, read_text, write_files
+from cannery.common.files import exclusive, write_files
 from cannery.common.model import Target
 from cannery.common.program import BUILD_PY, COMMAND
 from cannery.common.tool import is_checkout, tool_path
-from cannery.compat import Compat, parse_compat
-from cannery.matrix.files import FACTS, MATRIX, Data, catalogue, read_data, read_facts
+from cannery.compat import Compat
+from cannery.matrix.files import MATRIX, Data, catalogue, facts_of, read_data, read_facts
 from cannery.matrix.matrix import Matrix, select_targets
-from cannery.matrix.schema import parse_matrix
+from cannery.matrix.schema import parse_files
 from cannery.matrix.settings import Settings, read_settings, with_settings
 
 VERIFIED = "verified"
@@ -58,6 +58,11 @@ class Project:
     def checks(self) -> Path:
         """The image tests, which have a folder for each component."""
         return tool_path("tests/image", self.root)
+
+    @property
+    def own_checks(self) -> Path:
+        """A project's image tests beside these, which need not be there."""
+        return self.root / "checks"
 
     @property
     def is_checkout(self) -> bool:
@@ -145,9 +150,7 @@ class Project:
         Equal files are parsed and judged once. See ``parse_matrix``, ``read_facts``,
         ``read_settings`` and ``with_settings`` for what it raises.
         """
-        text = documents.read_text(self.matrix_file, MATRIX)
-        facts, data = read_facts(self.matrix_file), read_data(self.root)
-        return with_settings(_judged(text, facts, tuple(data.items())), self.settings())
+        return with_settings(_judged(tuple(self.files().items())), self.settings())
 
     def files(self) -> Data:
         """matrix.yaml and the files by which it is read, each with its text.
@@ -155,8 +158,8 @@ class Project:
         Raises:
             FileError, MatrixError: one cannot be read.
         """
-        data = {**read_data(self.root), FACTS: read_facts(self.matrix_file)}
-        return {MATRIX: read_text(self.matrix_file), **data}
+        text = documents.read_text(self.matrix_file, MATRIX)
+        return {MATRIX: text, **read_data(self.root), **read_facts(self.matrix_file)}
 
     def catalogue(self) -> Mapping[str, Map]:
         """The targets that come with the program, which others can name with ``from``."""
@@ -168,12 +171,13 @@ class Project:
 
     def compat(self) -> Compat:
         """Read compat.yaml; see ``read_facts`` and ``parse_compat`` for what it raises."""
-        return parse_compat(read_facts(self.matrix_file), FACTS)
+        return facts_of(read_facts(self.matrix_file))
 
 
 @lru_cache(maxsize=2)
-def _judged(text: str, facts: str, data: tuple[tuple[str, str], ...]) -> Matrix:
-    return parse_matrix(text, MATRIX, parse_compat(facts, FACTS), dict(data))
+def _judged(files: tuple[tuple[str, str], ...]) -> Matrix:
+    data = dict(files)
+    return parse_files(data, facts_of(data))
 
 
 def select(matrix: Matrix, patterns: Sequence[str], conditions: Sequence[str] = ()) -> list[Target]:

@@ -47,7 +47,7 @@ from cannery.common.models import (
     validate,
 )
 from cannery.common.wheels import for_machine
-from cannery.compat import Compat, Finding, Refusal, cxx_abi, judge, parse_compat, refusals_of
+from cannery.compat import Compat, Finding, Refusal, cxx_abi, judge, refusals_of
 from cannery.compat.files import file_name, has_chip, has_nnal
 from cannery.compat.nearest import pinned_beside
 from cannery.matrix.definitions import Definitions, Environment
@@ -60,6 +60,7 @@ from cannery.matrix.files import (
     SCHEMA,
     Data,
     catalogue,
+    facts_of,
     load_with_data,
     read_data,
     read_facts,
@@ -240,9 +241,8 @@ def load_matrix(path: Path) -> Matrix:
         FileError: one of them cannot be read.
         MatrixError: with every problem found, each with its line.
     """
-    text = read_text(path, path.name)
-    facts = parse_compat(read_facts(path), FACTS)
-    return parse_matrix(text, path.name, facts, read_data(path.parent))
+    text, facts = read_text(path, path.name), read_facts(path)
+    return parse_matrix(text, path.name, facts_of(facts), read_data(path.parent))
 
 
 def parse_files(files: Data, compat: Compat | None = None) -> Matrix:
@@ -262,7 +262,7 @@ def parse_matrix(
             files and of names that nothing has, then those of what they mean.
     """
     data, problems = data or {}, list[Problem]()
-    facts = compat or (parse_compat(data[FACTS], FACTS) if FACTS in data else None)
+    facts = compat or (facts_of(data) if FACTS in data else None)
     sources = load_with_data(text, name, data, problems)
     top = sources.top
     expansion = expand(top, partial(catalogue, data), problems)

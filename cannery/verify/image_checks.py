@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 
-from cannery.common.errors import FileError, Problem
+from cannery.common.errors import FileError, Problem, did_you_mean
 from cannery.common.files import read_bytes, read_text
 from cannery.common.model import DeviceKind, Target
 from cannery.matrix.project import Project
@@ -34,12 +34,32 @@ def components(project: Project) -> list[str]:
 
 
 def checks_digest(project: Project) -> str:
-    """A hash of all files of the image tests."""
+    """A hash of all files of the image tests, those of the project's own included."""
+    folder = project.checks
+    parts = {str(path.relative_to(folder.parents[1])): path for path in folder.rglob("*.py")}
+    return _digest(parts | _own_files(project))
+
+
+def own_digest(project: Project) -> str:
+    """A hash of the files of the project's own image tests; "" if it has none."""
+    files = _own_files(project)
+    return _digest(files) if files else ""
+
+
+def _own_files(project: Project) -> dict[str, Path]:
+    """Name below the project to path: whatever a test may read is part of it."""
+    paths = project.own_checks.rglob("*")
+    return {
+        str(path.relative_to(project.root)): path
+        for path in paths
+        if path.is_file() and path.suffix != ".pyc"
+    }
+
+
+def _digest(files: Mapping[str, Path]) -> str:
     digest = hashlib.sha256()
-    for path in sorted(project.checks.rglob("*.py")):
-        digest.update(
-            str(path.relative_to(project.checks.parents[1])).encode() + b"\0" + read_bytes(path)
-        )
+    for name in sorted(files):
+        digest.update(name.encode() + b"\0" + read_bytes(files[name]))
     return digest.hexdigest()
 
 
@@ -67,15 +87,69 @@ def listed(project: Project) -> Mapping[str, frozenset[str]]:
 @cache
 def _listed(folder: Path, _digest: str) -> Mapping[str, frozenset[str]]:
     return {
-        f"{path.parent.name}/{path.name}::{node.name}": frozenset(
+        f"{path.parent.name}/{path.name}::{name}": markers
+        for path in sorted(folder.glob("*/test_*.py"))
+        for name, markers in _tests_of(path).items()
+    }
+
+
+def _tests_of(path: Path) -> dict[str, frozenset[str]]:
+    """Each test function of the file, and its markers.
+
+    Raises:
+        FileError: it is no Python.
+    """
+    try:
+        body = ast.parse(read_text(path)).body
+    except (SyntaxError, ValueError) as error:
+        what = f"{path} is no file of tests: {error}."
+        raise FileError(Problem(what=what, fix="Correct it.")) from error
+    return {
+        node.name: frozenset(
             match[1]
             for decorator in node.decorator_list
             if (match := _MARKER.match(ast.unparse(decorator)))
         )
-        for path in sorted(folder.glob("*/test_*.py"))
-        for node in ast.parse(read_text(path)).body
+        for node in body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     }
+
+
+def own_tests(project: Project, target: Target, only: Collection[str] = ()) -> list[Path]:
+    """The files of the project's own checks that fit ``target``.
+
+    A file beside no other folder is for all targets, one in ``checks/COMPONENT/`` for those with
+    this component. ``only`` names the components that are checked; empty means all of them.
+
+    Raises:
+        FileError: a folder has the name of no component.
+    """
+    files, folder = sorted(project.own_checks.rglob("test_*.py")), project.own_checks
+    known = {*ALWAYS, *components(project)}
+    for path in files:
+        part = path.parent.name
+        if path.parent != folder and not (path.parent.parent == folder and part in known):
+            what = f"{path} is in the folder of no component."
+            fix = did_you_mean(part, known) or f"Move it to {folder}, for all targets."
+            raise FileError(Problem(what=what, fix=fix))
+    present = {*ALWAYS, *target.components} & ({*only} or {*ALWAYS, *target.components})
+    return [
+        path
+        for path in files
+        if (path.parent == folder and not only) or path.parent.name in present
+    ]
+
+
+def own_expected(
+    project: Project, target: Target, kind: DeviceKind, only: Collection[str] = ()
+) -> frozenset[str]:
+    """Those of the project's own checks that a run on an image of ``target`` must report."""
+    return frozenset(
+        f"{path.relative_to(project.root)}::{name}"
+        for path in own_tests(project, target, only)
+        for name, markers in _tests_of(path).items()
+        if ("device" in markers) is (kind is not DeviceKind.NONE)
+    )
 
 
 def needed(
@@ -105,6 +179,7 @@ def needed(
 def expected(
     project: Project, target: Target, kind: DeviceKind, only: Collection[str] = ()
 ) -> frozenset[str]:
-    """The checks that a run on an image of ``target`` must report."""
+    """The checks that a run on an image of ``target`` must report, the project's own included."""
     checks = needed(project, target.components, kind, only=only)
+    checks |= own_expected(project, target, kind, only)
     return checks - {COMPILER_CHECK} if target.without_compiler else checks

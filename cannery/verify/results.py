@@ -33,7 +33,7 @@ from cannery.image.content_key import KeyInputs, context_files, read_context
 from cannery.image.simulator_spec import recipe
 from cannery.matrix.project import VERIFIED, Project
 from cannery.registry.records import Record, Tested, latest
-from cannery.verify.image_checks import checks_version
+from cannery.verify.image_checks import checks_version, own_digest
 from cannery.verify.verification import Verification
 
 _HEAD = "# Written by 'python build.py build --record'. Do not edit.\n"
@@ -57,8 +57,8 @@ Count = Annotated[int, Field(ge=0, lt=1_000_000), NUMBER]
 class Verified(Model):
     """The result of all checks of a target's image on one kind of device.
 
-    ``key`` is the content key by the committed files, so the same on every machine, and ``checks``
-    the version of the checks.
+    ``key`` is the content key by the committed files, so the same on every machine, ``checks``
+    the version of the checks, and ``own_checks`` a hash of those of the project, if it has any.
     """
 
     image: Literal["vendor", "simulated"]
@@ -72,6 +72,7 @@ class Verified(Model):
         str, matching(r"sha256:[0-9a-f]{64}", "{text!r} is not 'sha256:' and 64 digits.")
     ]
     checks: Count
+    own_checks: Annotated[str, matching(r"[0-9a-f]{64}", "{text!r} is no hash.")] = ""
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
@@ -86,10 +87,13 @@ class Verified(Model):
         return self
 
     @classmethod
-    def of(cls, tested: Tested, *, simulated: bool, key: str, checks: int) -> Self:
+    def of(
+        cls, tested: Tested, *, simulated: bool, key: str, checks: int, own_checks: str = ""
+    ) -> Self:
         """The result ``tested`` of an image with simulated packages, or with the vendor's."""
-        image = "simulated" if simulated else "vendor"
-        return cls.model_validate({**asdict(tested), "image": image, "key": key, "checks": checks})
+        more = {"image": "simulated" if simulated else "vendor", "key": key, "checks": checks}
+        more |= {"own_checks": own_checks} if own_checks else {}
+        return cls.model_validate({**asdict(tested), **more})
 
     @property
     def simulated(self) -> bool:
@@ -97,7 +101,7 @@ class Verified(Model):
 
     @property
     def tested(self) -> Tested:
-        counts = self.model_dump(mode="json", exclude={"image", "key", "checks"})
+        counts = self.model_dump(mode="json", exclude={"image", "key", "checks", "own_checks"})
         return Tested(**counts)
 
     @property
@@ -136,7 +140,7 @@ def updated(before: Iterable[Verified], run: Iterable[Verified]) -> tuple[Verifi
 def to_text(results: Iterable[Verified]) -> str:
     """The content of a target's file; equal results give an equal text."""
     ordered = sorted(results, key=lambda result: result.position)
-    rows = [result.model_dump(mode="json") for result in ordered]
+    rows = [result.model_dump(mode="json", exclude_defaults=True) for result in ordered]
     content = {"schema": _SCHEMA, "results": rows}
     return _HEAD + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
 
@@ -164,7 +168,13 @@ def record(project: Project, target: Target, result: Verification, *, image: Key
     checks, name = checks_version(project), target.id
     # A kind of device on which no check was run proves nothing.
     run = [
-        Verified.of(tested, simulated=result.simulated, key=image.key, checks=checks)
+        Verified.of(
+            tested,
+            simulated=result.simulated,
+            key=image.key,
+            checks=checks,
+            own_checks=own_digest(project),
+        )
         for tested in result.counts()
         if tested.passed or tested.failed
     ]
@@ -259,14 +269,14 @@ def known_results(
     ``key_of`` returns the content keys by the checked out files.
     """
     selected = {target.id: target for target in targets}
-    records, checks = [*releases], checks_version(project)
+    records, checks = [*releases], (checks_version(project), own_digest(project))
     known: dict[str, tuple[Result, ...]] = {}
     for name, verified in read_verified(project.root, selected).items():
         results = []
         for one in verified:
             changed = {
                 "contents": one.key != key_of(selected[name], one.simulated),
-                "checks": one.checks != checks,
+                "checks": (one.checks, one.own_checks) != checks,
             }
             moved = tuple(part for part, is_changed in changed.items() if is_changed)
             basis = Basis.OLDER if moved else Basis.CURRENT

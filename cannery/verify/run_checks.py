@@ -27,7 +27,7 @@ from cannery.engine.containers import NOT_STARTED, hardware, stand_ins
 from cannery.image.plan import plan_image
 from cannery.lock.lock_file import read_lock
 from cannery.matrix.project import Project
-from cannery.verify.image_checks import COMPILER_CHECK, checks_digest, expected
+from cannery.verify.image_checks import COMPILER_CHECK, checks_digest, expected, own_tests
 from cannery.verify.results import report_path
 from cannery.verify.verification import (
     PROGRESS,
@@ -139,24 +139,34 @@ def checks_in(
         record.write_text(json.dumps(known), encoding="utf-8")
         words += ["--record", str(record)]
         checked = CheckedImage(container=container, kind=kind, name=target.id)
-        return image_tests_in(project, checked, words, must)
+        return image_tests_in(project, checked, words, must, own_tests(project, target, only))
 
 
 def image_tests_in(
-    project: Project, checked: CheckedImage, words: Sequence[str], must: Collection[str]
+    project: Project,
+    checked: CheckedImage,
+    words: Sequence[str],
+    must: Collection[str],
+    own: Sequence[Path] = (),
 ) -> tuple[Check, ...]:
-    """As ``pytest_in``, with the project's own files; the checks ``must`` have to be started."""
+    """As ``pytest_in``, with the image tests, then with those of the project's ``own`` files.
+
+    The checks ``must`` have to be started.
+    """
     folder = project.checks
     words = [*words, "--rootdir", str(folder.parents[1]), "--confcutdir", str(folder)]
     words += ["--import-mode=importlib", "--strict-markers", "-W", "error"]
     checks = pytest_in(project, checked, words, may_be_empty=True)
+    if own:
+        words = [*map(str, own), "--rootdir", str(project.root), "--import-mode=importlib"]
+        words += ["--confcutdir", str(project.own_checks)]
+        checks += pytest_in(project, checked, words, may_be_empty=True)
     if absent := missing(checks, must):
         what = f"{len(absent)} of {len(must)} checks did not run on device {checked.kind}, so "
         what += f"nothing is known of the image: {', '.join(absent[:_SHOWN])}"
         what += f"{' …' * (len(absent) > _SHOWN)}."
-        raise VerificationError(
-            Problem(what=what, fix=f"See that {folder} is as in its repository.")
-        )
+        fix = f"See that {folder} is as in its repository."
+        raise VerificationError(Problem(what=what, fix=fix))
     return checks
 
 

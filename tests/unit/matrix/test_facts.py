@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import MatrixError
-from cannery.matrix.files import read_facts
+from cannery.matrix.files import FACTS, read_facts
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
 from tests.unit.matrices import MATRIX, OWN_FACTS, write_facts
@@ -23,7 +23,8 @@ def test_facts_are_read_again_when_they_have_changed(tmp_path: Path) -> None:
 
 
 def test_a_project_without_facts_is_judged_by_those_of_the_tool(tmp_path: Path) -> None:
-    assert read_facts(tmp_path / "matrix.yaml") == OWN_FACTS.read_text(encoding="utf-8")
+    facts = OWN_FACTS.read_text(encoding="utf-8")
+    assert read_facts(tmp_path / "matrix.yaml") == {FACTS: facts}
 
 
 def test_a_symlinked_matrix_uses_the_facts_beside_the_link(tmp_path: Path) -> None:
