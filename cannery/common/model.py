@@ -152,6 +152,28 @@ class Application:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Chip:
+    """How clusters name the cards of a chip; an empty field is as it usually is.
+
+    ``resource`` is the device plugin's name, ``ring`` is for ring-controller.atlas. ``hosts`` maps
+    the number of cards of a kind of host, the usual one first, to the node label accelerator-type;
+    empty if the sources have none.
+    """
+
+    resource: str = ""
+    ring: str = ""
+    hosts: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def cards(self) -> int:
+        return max(self.hosts)
+
+    def accelerator(self, cards: int) -> str:
+        """The accelerator-type of the first host with at least ``cards`` cards."""
+        return next(label for most, label in self.hosts.items() if cards <= most)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Target:
     """One environment, whose id has no meaning; ``requirements`` has the application's, too."""
 
@@ -163,6 +185,8 @@ class Target:
     python: Python
     cann: CannRelease
     chip: str
+    own_chip: Chip = Chip()
+    """What the project says of the cards of this chip, in place of what is usual."""
     with_nnal: bool
     kernels_release: CannRelease | None = None
     """The release that the kernels are of, where that is not the toolkit's."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cannery.common.errors import Problem, UsageError, enumerated
-from cannery.common.model import Target
+from cannery.common.model import Chip, Target
 from cannery.common.option import Size, parse_size
 from cannery.common.references import is_reference
 from cannery.deploy.run_spec import (
@@ -25,28 +25,6 @@ from cannery.deploy.run_spec import (
     simulated_device,
 )
 from cannery.deploy.user_options import CLUSTERS, HPC, TRUSTED, UserOptions
-
-
-@dataclass(frozen=True, kw_only=True)
-class Chip:
-    """``resource`` is the device plugin's name, ``ring`` is for ring-controller.atlas.
-
-    ``hosts`` maps the number of cards of a kind of host, the usual one first, to the node label
-    accelerator-type; empty if the sources have none.
-    """
-
-    resource: str
-    ring: str
-    hosts: Mapping[int, str]
-
-    @property
-    def cards(self) -> int:
-        return max(self.hosts)
-
-    def accelerator(self, cards: int) -> str:
-        """The accelerator-type of the first host with at least ``cards`` cards."""
-        return next(label for most, label in self.hosts.items() if cards <= most)
-
 
 CHIPS: Mapping[str, Chip] = {
     "910": Chip(resource="huawei.com/Ascend910", ring="ascend-910", hosts={8: "module"}),
@@ -138,12 +116,18 @@ class Workload:
 
     @property
     def chip(self) -> Chip:
-        name = self.target.chip
-        if name not in CHIPS:
-            known = ", ".join(CHIPS)
-            what = f"the cards of chip {name} are unknown; cannery/deploy/workload.py has {known}."
-            raise UsageError(Problem(what=what, fix="Add the chip to that file."))
-        return CHIPS[name]
+        name, own = self.target.chip, self.target.own_chip
+        usual = CHIPS.get(name, Chip())
+        chip = Chip(
+            resource=own.resource or usual.resource,
+            ring=own.ring or usual.ring,
+            hosts=own.hosts or usual.hosts,
+        )
+        if not (chip.resource and chip.ring and chip.hosts):
+            what = f"the cards of chip {name} are unknown; known are {', '.join(CHIPS)}."
+            fix = f"Write its resource, ring and hosts below chips.{name} in matrix.yaml."
+            raise UsageError(Problem(what=what, fix=fix))
+        return chip
 
     @property
     def ascend(self) -> bool:

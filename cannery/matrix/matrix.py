@@ -44,6 +44,7 @@ class Matrix:
         releases = {target.cann.version, target.kernels.version, target.nnal.version}
         application, index = target.application, target.torch_index
         names: dict[str, Collection[str]] = {
+            "chips": {target.chip},
             "bases": {target.base.name, target.build_base.name},
             "pythons": {target.python.name},
             "cann": releases,

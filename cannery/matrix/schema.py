@@ -25,6 +25,7 @@ from cannery.common.bases import Base
 from cannery.common.documents import Key, Map, read_text
 from cannery.common.errors import MatrixError, Problem, Span, enumerated, some_of
 from cannery.common.model import (
+    CHIPS,
     EXTRAS,
     MACHINE_OF,
     PAIRED,
@@ -32,6 +33,7 @@ from cannery.common.model import (
     TRITON_ASCEND,
     USUAL_CHIP,
     CannRelease,
+    Chip,
     Target,
     chip_hint,
 )
@@ -221,6 +223,34 @@ def _targets_or_families(schema: dict[str, Any]) -> None:
 _NO_REQUIREMENT = "{text!r} is no requirement of cannery. Write it as cannery>=0.1."
 
 
+_NodeLabel = Annotated[
+    str,
+    matching(
+        r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", "{text!r} cannot be the label of a node."
+    ),
+]
+_MOST_CARDS = 999
+
+
+class ChipShape(Model):
+    """What a project says of the cards of a chip; ``none`` is a host without a label."""
+
+    resource: Annotated[
+        str,
+        matching(
+            r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9][A-Za-z0-9._-]{0,62}",
+            "{text!r} is no resource of Kubernetes. Write it as in huawei.com/Ascend910.",
+        ),
+    ] = ""
+    ring: _NodeLabel = ""
+    hosts: dict[Annotated[int, Field(ge=1, le=_MOST_CARDS)], _NodeLabel] = Field(default={})
+
+    @property
+    def chip(self) -> Chip:
+        hosts = {most: "" if label == "none" else label for most, label in self.hosts.items()}
+        return Chip(resource=self.resource, ring=self.ring, hosts=hosts)
+
+
 class MatrixShape(Definitions):
     """The whole of matrix.yaml, with the files of cannery/data."""
 
@@ -228,6 +258,7 @@ class MatrixShape(Definitions):
     schema_: Annotated[str, SchemaVersion(SCHEMA)] = Field(alias="schema")
     requires: Annotated[str, fitting(required_versions, _NO_REQUIREMENT)] = ""
     build_base: Annotated[str, named("bases", "base")]
+    chips: dict[Annotated[str, OneOf(CHIPS)], ChipShape] = Field(default={})
     common: Part = None
     families: dict[str, Family] = Field(default={})
     targets: dict[Annotated[str, AfterValidator(_id)], TargetShape]
@@ -294,8 +325,16 @@ def parse_matrix(
         unused=tuple(unused),
         findings=findings,
         platforms=expansion.platforms,
-        changed=sources.changed,
+        changed={**sources.changed, **_changed_chips(shape)},
     )
+
+
+def _changed_chips(shape: MatrixShape) -> dict[tuple[str, str], str]:
+    """What a project says of chips, as ``Matrix.changed`` has it."""
+    return {
+        ("chips", name): f"chips.{name} of {each.place()} replaces what is usual"
+        for name, each in shape.chips.items()
+    }
 
 
 def _used(target: Target) -> list[object]:
@@ -310,7 +349,7 @@ class _Reading:
     """A target that is made of its shape and of the definitions that it names."""
 
     shape: TargetShape
-    definitions: Definitions
+    definitions: MatrixShape
     facts: Compat | None
     problems: list[Problem]
 
@@ -346,6 +385,7 @@ class _Reading:
             python=python,
             cann=toolkit,
             chip=chip,
+            own_chip=definitions.chips[chip].chip if chip in definitions.chips else Chip(),
             with_nnal=nnal is not None,
             kernels_release=kernels if kernels is not toolkit else None,
             nnal_release=nnal if nnal is not toolkit else None,

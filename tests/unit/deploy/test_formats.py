@@ -170,7 +170,7 @@ def test_a_host_does_not_have_any_number_of_cards(cards: int) -> None:
 def test_an_unknown_chip_is_refused() -> None:
     refused(
         "k8s",
-        "chip 999 are unknown; cannery/deploy/workload.py has 910, 910b, a3, 310p, 950",
+        "chip 999 are unknown; known are 910, 910b, a3, 310p, 950.",
         target=replace(TARGET, chip="999"),
     )
 

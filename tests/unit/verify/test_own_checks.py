@@ -9,10 +9,17 @@ import pytest
 
 from cannery.common.errors import FileError
 from cannery.common.model import DeviceKind, Target
+from cannery.engine import containers
 from cannery.matrix.project import Project
 from cannery.registry import records
 from cannery.verify import results, run_checks
-from cannery.verify.image_checks import checks_digest, expected, own_digest, own_tests
+from cannery.verify.image_checks import (
+    checks_digest,
+    checks_version,
+    expected,
+    own_digest,
+    own_tests,
+)
 from cannery.verify.results import Basis, Verified, known_results
 from tests.unit.matrices import CHECKOUT, load
 from tests.unit.verify.test_checked_container import docker
@@ -88,7 +95,7 @@ def test_a_changed_file_makes_results_older(project: Project, target: Target) ->
     tested = records.Tested(
         device="none", date="2026-11-28", hardware="x", passed=1, failed=0, not_run=0
     )
-    checks = results.checks_version(project)
+    checks = checks_version(project)
     result = Verified.of(
         tested, simulated=False, key=f"sha256:{0:064}", checks=checks, own_checks=digest
     )
@@ -115,7 +122,7 @@ def test_they_run_with_the_others_and_are_reported(
     project: Project, target: Target, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     docker(monkeypatch, tmp_path, "exit 0")
-    monkeypatch.setattr(run_checks.containers, "require_room", lambda _: None)
+    monkeypatch.setattr(containers, "require_room", lambda _: None)
     write(project, test_all=TEST, torch__test_more=CARD)
     checked = run_checks.CheckedImage(container="c1", kind=DeviceKind.NONE, name="full")
     files = own_tests(project, target)
