@@ -17,6 +17,11 @@ from tests.tool.conftest import Tool
 
 TARGET = "native"
 
+OWN_CHECK = """
+def test_it_is_a_debian(host):
+    assert host.file("/etc/debian_version").exists
+"""
+
 
 def _git(folder: Path, *words: str) -> None:
     identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
@@ -35,12 +40,18 @@ def test_a_team_goes_from_nothing_to_a_registry(script: Path, tmp_path: Path) ->
             f"  {TARGET}: {{summary: CANN alone, platform: linux/{building_architecture()},"
             " base: debian-12, python: cpython-3.11.2, cann: 9.1.0}\n"
         )
+    (team.folder / "checks").mkdir()
+    (team.folder / "checks" / "test_company.py").write_text(OWN_CHECK, encoding="utf-8")
     allow_stand_ins(team.folder)
     team.run("sync")
     _git(team.folder, "init", "--quiet")
     _git(team.folder, "add", "--all")
     _git(team.folder, "commit", "--quiet", "--message", "all")
     team.run("build", TARGET, "--simulate")
+    reports = (team.folder / ".cannery" / "reports").glob("*.json")
+    assert "checks/test_company.py::test_it_is_a_debian" in "".join(
+        path.read_text(encoding="utf-8") for path in reports
+    )
     said = team.run("run", TARGET, "--simulate", "--", "python3", "-c", "print(6 * 7)")
     assert said.split()[-1] == "42"
     team.run("test", TARGET, "--simulate", "--component", "python")
