@@ -22,7 +22,7 @@ from pydantic import (
 from cannery.common.bases import Base, File, Python, PythonSource, Source
 from cannery.common.documents import Steps
 from cannery.common.errors import did_you_mean
-from cannery.common.model import EXTRAS, MACHINE_OF, Application, CannRelease, Layout
+from cannery.common.model import EXTRAS, MACHINE_OF, Application, CannRelease, Chip, Layout
 from cannery.common.models import Model, OneOf, Parsed, Sha256, Unique, matching, raise_mistakes
 from cannery.common.references import read_reference
 from cannery.common.specifiers import normal_name, parse_requirement
@@ -283,6 +283,35 @@ Wheel = Annotated[
     Annotated[WheelFile, Tag("wheel file")] | Annotated[WheelFromSdist, Tag("built wheel")],
     Discriminator(_kind_of_wheel),
 ]
+
+
+_NodeLabel = Annotated[
+    str,
+    matching(
+        r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", "{text!r} cannot be the label of a node."
+    ),
+]
+_MOST_CARDS = 999
+"""Of one host."""
+
+
+class ChipShape(Model):
+    """What a project says of the cards of a chip; ``none`` is a host without a label."""
+
+    resource: Annotated[
+        str,
+        matching(
+            r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9][A-Za-z0-9._-]{0,62}",
+            "{text!r} is no resource of Kubernetes. Write it as in huawei.com/Ascend910.",
+        ),
+    ] = ""
+    ring: _NodeLabel = ""
+    hosts: dict[Annotated[int, Field(ge=1, le=_MOST_CARDS)], _NodeLabel] = Field(default={})
+
+    @property
+    def chip(self) -> Chip:
+        hosts = {most: "" if label == "none" else label for most, label in self.hosts.items()}
+        return Chip(resource=self.resource, ring=self.ring, hosts=hosts)
 
 
 class TorchIndexShape(Model):

@@ -52,7 +52,7 @@ from cannery.common.wheels import for_machine
 from cannery.compat import Compat, Finding, Refusal, cxx_abi, judge, refusals_of
 from cannery.compat.files import file_name, has_chip, has_nnal
 from cannery.compat.nearest import pinned_beside
-from cannery.matrix.definitions import Definitions, Environment
+from cannery.matrix.definitions import ChipShape, Definitions, Environment
 from cannery.matrix.distributions import PackageName, entry_elsewhere
 from cannery.matrix.families import PLATFORMS, Family, Part, expand
 from cannery.matrix.file_definitions import Requirements, named
@@ -221,34 +221,6 @@ def _targets_or_families(schema: dict[str, Any]) -> None:
 
 
 _NO_REQUIREMENT = "{text!r} is no requirement of cannery. Write it as cannery>=0.1."
-
-
-_NodeLabel = Annotated[
-    str,
-    matching(
-        r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", "{text!r} cannot be the label of a node."
-    ),
-]
-_MOST_CARDS = 999
-
-
-class ChipShape(Model):
-    """What a project says of the cards of a chip; ``none`` is a host without a label."""
-
-    resource: Annotated[
-        str,
-        matching(
-            r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9][A-Za-z0-9._-]{0,62}",
-            "{text!r} is no resource of Kubernetes. Write it as in huawei.com/Ascend910.",
-        ),
-    ] = ""
-    ring: _NodeLabel = ""
-    hosts: dict[Annotated[int, Field(ge=1, le=_MOST_CARDS)], _NodeLabel] = Field(default={})
-
-    @property
-    def chip(self) -> Chip:
-        hosts = {most: "" if label == "none" else label for most, label in self.hosts.items()}
-        return Chip(resource=self.resource, ring=self.ring, hosts=hosts)
 
 
 class MatrixShape(Definitions):
