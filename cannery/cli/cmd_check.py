@@ -63,8 +63,8 @@ def run(options: CheckOptions, project: Project) -> None:
         return targets
 
     def text(targets: Judged) -> str:
-        sources = project.compat().sources.values() if project.is_checkout else ()
-        aged = outdated(sources, today)
+        sources = project.compat().sources.values()
+        aged = outdated([s for s in sources if s.is_own or project.is_checkout], today)
         matrix = project.matrix()
         every = len(targets) == len(matrix.targets)
         unused = (

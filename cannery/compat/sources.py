@@ -54,6 +54,11 @@ class Source(Model):
         return self.place("read")
 
     @property
+    def is_own(self) -> bool:
+        """Whether a project has it, and not cannery."""
+        return (place := self.place()) is not None and place.file == OWN_ROWS
+
+    @property
     def document(self) -> str:
         """What all states of one document have in common."""
         return self.state_of or self.name

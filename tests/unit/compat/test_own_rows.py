@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cannery.common.errors import MatrixError
+from cannery.compat.check_report import outdated
 from cannery.compat.facts import parse_compat
 from cannery.matrix.project import Project
 from tests.unit.matrices import CHECKOUT, FACTS, MATRIX, write_facts
@@ -60,6 +61,14 @@ def test_its_rows_can_refuse_what_cannery_allows(project: Project) -> None:
     row = 'known_bad:\n  - {torch: "==2.3.1", why: hangs in our cluster, source: platform-team}\n'
     write(project, ROWS.partition("torch_npu:")[0] + row)
     assert "hangs in our cluster" in problems(project)
+
+
+def test_its_sources_are_to_be_read_again_and_those_of_cannery_are_not(project: Project) -> None:
+    write(project, ROWS.replace("date: 2026-11-20", "date: 2026-01-01, read: 2026-01-01"))
+    sources = project.compat().sources
+    assert [source.name for source in sources.values() if source.is_own] == ["platform-team"]
+    [said] = outdated([sources["platform-team"]], "2026-11-28")
+    assert "our run 4711 on eight cards was last read on 2026-01-01" in said
 
 
 def test_it_can_cite_a_source_of_cannery(project: Project) -> None:
