@@ -36,9 +36,9 @@ def source(script: Path, arguments: str, start: dict[str, str]) -> dict[str, str
     return dict(item.split("=", 1) for item in done.stdout.split("\0") if item)
 
 
-def target_with(packed: Packed, torch: str, *, with_nnal: bool) -> Target:
-    """The target that was packed, with this torch."""
-    return replace(packed.target, with_nnal=with_nnal, torch=torch)
+def target_with(packed: Packed, torch: str, abi: str) -> Target:
+    """The target that was packed, with this torch, and with NNAL if there is an ABI for it."""
+    return replace(packed.target, with_nnal=bool(abi), torch=torch, cxx_abi=int(abi or 0))
 
 
 def without_driver(environment: Mapping[str, str]) -> dict[str, str]:
@@ -77,7 +77,7 @@ def test_the_environment_matches_the_scripts(
     torch: str,
     abi: str,
 ) -> None:
-    target = target_with(pack(release), torch, with_nnal=bool(abi))
+    target = target_with(pack(release), torch, abi)
     expected = environment_of(target).cann
     found = sourced(installed(release), nnal=f"--cxx_abi={abi}" if abi else "")
     assert without_driver(found) == without_driver(expected)
@@ -90,7 +90,7 @@ def test_every_folder_of_the_toolkit_is_there(
     pack: Callable[[str], Packed], installed: Callable[[str], Machine], release: str
 ) -> None:
     """NNAL's set_env.sh, and so ENV, names some that are not."""
-    env = environment_of(target_with(pack(release), "2.1.0", with_nnal=False)).cann
+    env = environment_of(target_with(pack(release), "2.1.0", "")).cann
     folders = {folder for value in env.values() for folder in value.split(":")}
     below = {f for f in folders if f.startswith(f"{ASCEND}/") and f not in DRIVER_LIBRARIES}
     there = str(installed(release).ascend)
