@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import IO, BinaryIO, Literal, Self
+from typing import IO, BinaryIO, Literal
 
 from cannery.common.errors import file_error
 from cannery.common.files import open_file
@@ -47,17 +47,20 @@ _DAMAGED = (ValueError, LookupError, OverflowError, RecursionError, MemoryError)
 
 
 class _Member(tarfile.TarInfo):
-    """A member whose header is in memory as a whole, so that its size has a limit."""
+    """A member whose header is in memory as a whole, so that its size has a limit.
 
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        member = super().frombuf(buf, encoding, errors)
-        if member.type == tarfile.XGLTYPE:
+    The fields are judged as they are set, because the methods that read a header are other ones
+    from Python 3.13.5 on.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        kind, size = getattr(self, "type", tarfile.REGTYPE), getattr(self, "size", 0)
+        if kind == tarfile.XGLTYPE:
             # tarfile copies all of it to each member.
             raise tarfile.ReadError("it has a header for all members, which no image needs")
-        if member.size < 0 or (member.type in _HEADERS and member.size > _PIECE):
-            raise tarfile.ReadError(f"a header claims to have {member.size:,} bytes")
-        return member
+        if size < 0 or (kind in _HEADERS and size > _PIECE):
+            raise tarfile.ReadError(f"a header claims to have {size:,} bytes")
 
 
 def read_tar(stream: BinaryIO | IO[bytes], mode: Literal["r:", "r|", "r|*"]) -> tarfile.TarFile:

@@ -202,4 +202,5 @@ def test_a_failed_npu_smi_gives_no_npu_kind(monkeypatch: pytest.MonkeyPatch) -> 
         raise EngineError("npu-smi is not installed.")
 
     monkeypatch.setattr(containers, "run", missing)
+    monkeypatch.setattr(containers, "machine_and_runtimes", lambda: ("aarch64", frozenset()))
     assert hardware(DeviceKind.NPU, "x").endswith(", NPU of unknown kind")
