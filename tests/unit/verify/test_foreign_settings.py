@@ -21,7 +21,7 @@ from cannery.verify import run_checks
 from cannery.verify.results import report_text
 from cannery.verify.run_checks import Subject, checks_in
 from cannery.verify.verification import Verification
-from tests.unit.matrices import CHECKOUT, load, lock_for
+from tests.unit.matrices import CHECKOUT, load, lock_for, write_facts
 
 CHECKS = {
     "os/test_os.py": "def test_good(facts):\n    assert facts == {'stderr': ''}\n\n"
@@ -51,6 +51,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A checkout with checks of its own, one of which fails, and a docker that answers them."""
     root = tmp_path / "above" / "checkout"
     root.mkdir(parents=True)
+    write_facts(root)
     folder = root / "tests" / "image"
     for name, text in CHECKS.items():
         write(folder / name, text)
