@@ -87,7 +87,7 @@ def _outcome(reader: Reader) -> Outcome:
         return Outcome(False, None, (), harmless, reader.counts, reader.size, suspect)
     root = _root(failing, alive)
     root = next(_long_before(root, failing), root)
-    root = next(_reasons_of_an_end(root, [*failing, *lines]), root)
+    root = next(_reasons_of_an_end(root, [*failing, *lines], alive), root)
     silent = {root.cause.id, *_SAY_LITTLE}
     follows = [each for each in _once(alive) if each.cause.id not in silent]
     notes = [each for each in notes if each.cause.id != root.cause.id]
@@ -158,8 +158,13 @@ def _long_before(root: Event, events: list[Event]) -> Iterator[Event]:
             yield each
 
 
-def _reasons_of_an_end(end: Event, events: list[Event]) -> Iterator[Event]:
+def _reasons_of_an_end(
+    end: Event, events: list[Event], alive: list[Event]
+) -> Iterator[Event]:
     """What was before a process was killed or crashed, if the end itself has no reason."""
+    if end.cause.id in _ENDS:
+        warned = _telling([each for each in alive if each.weak and each.file == end.file])
+        yield from (each for each in warned if each.number < end.number)
     ended = end.cause.id in _ENDS or (end.cause.id == "exception" and ABORT.search(end.text))
     if ended and not _SAYS_WHY.search(end.text):
         for each in events:

@@ -100,6 +100,8 @@ def _cause_of_symbol(by: str, owner: str) -> str:
         return "torchvision"
     if "/nnal/" in by or "libatb" in by:
         return "torch-replaced" if owner == "torch" else "nnal-mixed"
+    if owner == "CANN" and by != "a library" and not _owner("libraries", by.rpartition("/")[2]):
+        return "symbol-missing"
     causes = {"CANN": "cann-torch-npu", "the driver": "driver-old", "torch": "torch-replaced"}
     causes.update(dict.fromkeys(("torch_npu", "protobuf", "Python", "triton"), "package-range"))
     return "nnal-old" if "NNAL" in owner else causes.get(owner, "symbol-missing")
@@ -164,7 +166,8 @@ def _module(text: str, before: tuple[str, ...]) -> Judged | None:
     root = module.partition(".")[0]
     package = module if root in NAMESPACES else root
     hidden = "is not a package" in text and root not in TBE
-    cause = "source-shadow" if hidden else _cause_of_module(module, before)
+    shadow = "" if root in CUDA_ONLY else "source-shadow"
+    cause = shadow if hidden else _cause_of_module(module, before)
     return cause, {"module": module, "package": package}
 
 

@@ -24,6 +24,9 @@ _WEAK_FORMS = {
 }
 """Forms that say less than the frames of a traceback do."""
 
+_NEARBY = "(?#near)"
+"""Begins a form that the lines around a message have."""
+
 _CHECKED = re.compile(r"^(?:raise\b|assert\b)")
 _TORCH = {"torch", "torch_npu", "torchair"}
 _FACTS = {name: pattern(name) for name in ("operator", "remote rank", "address", "chip", "log")}
@@ -34,6 +37,8 @@ _OPERATORS = {
     "aicpu-failed",
     "operator-arguments",
     "operator-compile",
+    "operator-failed",
+    "cuda-code",
 }
 
 
@@ -42,7 +47,8 @@ def reasoned(event: Event, said: Evidence, document: dict[str, Any]) -> dict[str
 
     ``names`` is what the log names beside it: an operator, another rank, an address.
     """
-    changed = dict(_general(event, said)) if event.cause.id in _BARE else {}
+    formable = event.cause.id in (*_BARE, "build-failed")
+    changed = dict(_general(event, said)) if formable else {}
     names = _names(said)
     mend = changed.get("mend", document["mend"])
     if event.cause.native and not said.is_python:
@@ -81,6 +87,9 @@ def _form(event: Event, said: Evidence) -> tuple[str, Values]:
     exact = next((name for name in forms if name not in _WEAK_FORMS), "")
     if exact:
         return exact, forms[exact]
+    if event.cause.id == "build-failed":
+        compiler = dict(_forms(said, "compile-"))
+        return next(iter(compiler.items()), (event.cause.id, {}))
     if event.cause.id == "exception" and said.frames and _UNEXPECTED.match(first):
         return _by_frames(first.partition(":")[0].rpartition(".")[2][:40], said.frames)
     if forms:
@@ -92,15 +101,21 @@ def _form(event: Event, said: Evidence) -> tuple[str, Values]:
             "reason": said.reason.rstrip("."),
             "family": family(codes[0]),
         }
+    if bare and said.advice:
+        return "exception-advised", {"message": first}
     return event.cause.id, {}
 
 
-def _forms(said: Evidence) -> Iterator[tuple[str, Values]]:
+def _forms(said: Evidence, prefix: str = "") -> Iterator[tuple[str, Values]]:
     """The rows whose form the message has."""
-    text = "\n".join(said.message)
+    message = "\n".join(said.message)
     for cause in causes().values():
-        match = next(filter(None, (form.search(text) for form in cause.form)), None)
-        if match:
+        searched = (
+            form.search(said.text if form.pattern.startswith(_NEARBY) else message)
+            for form in cause.form
+        )
+        match = next(filter(None, searched), None)
+        if match and cause.id.startswith(prefix):
             yield cause.id, {"place": "C++", **values_of(match)}
 
 

@@ -45,6 +45,7 @@ SPLIT = {
     "npu-unknown": {"cuda-code", "torch-npu-missing", "application-config"},
     "host-library": {"cann-library"},
     "kubernetes-cards": {"container-device"},
+    "kubernetes-unhealthy": {"kubernetes-cards", "container-device"},
     "mindspore-310p": {"wrong-chip"},
     "mooncake-direct": {"hccl-connect"},
     "operator-check": {"operator-arguments"},
