@@ -158,9 +158,7 @@ def _long_before(root: Event, events: list[Event]) -> Iterator[Event]:
             yield each
 
 
-def _reasons_of_an_end(
-    end: Event, events: list[Event], alive: list[Event]
-) -> Iterator[Event]:
+def _reasons_of_an_end(end: Event, events: list[Event], alive: list[Event]) -> Iterator[Event]:
     """What was before a process was killed or crashed, if the end itself has no reason."""
     if end.cause.id in _ENDS:
         warned = _telling([each for each in alive if each.weak and each.file == end.file])

@@ -76,6 +76,12 @@ def judge_line(text: str, before: tuple[str, ...] = ()) -> Judged | None:
     )
 
 
+def system_package(name: str) -> tuple[str, str]:
+    """The packages of Debian and of openEuler with a header or a library; empty if unknown."""
+    debian, _, openeuler = _owner("system", name).partition(" ")
+    return debian, openeuler.strip("()")
+
+
 def owner_of(symbol: str) -> str:
     """Whose a symbol is; empty if unknown."""
     return _owner("symbols", symbol)
@@ -168,7 +174,8 @@ def _module(text: str, before: tuple[str, ...]) -> Judged | None:
     hidden = "is not a package" in text and root not in TBE
     shadow = "" if root in CUDA_ONLY else "source-shadow"
     cause = shadow if hidden else _cause_of_module(module, before)
-    return cause, {"module": module, "package": package}
+    wheels = _tables()["pip"].get(module) or _tables()["pip"].get(package) or (package,)
+    return cause, {"module": module, "package": package, "pip": wheels[0]}
 
 
 def _cause_of_own_module(root: str, before: tuple[str, ...]) -> str:

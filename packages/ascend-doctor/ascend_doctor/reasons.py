@@ -11,7 +11,7 @@ from .codes import codes_in, family
 from .events import Event
 from .evidence import Evidence, Frame
 from .language import texts, word
-from .owners import Values
+from .owners import Values, system_package
 from .signs import pattern
 
 _BARE = {"exception", "error-line", "code", "code-unknown", "inner", "other-rank"}
@@ -21,8 +21,19 @@ _UNEXPECTED = re.compile(
 )
 _WEAK_FORMS = {
     *("exception-attribute", "exception-argument", "exception-expected", "exception-native"),
+    *("exception-name", "exception-none"),
 }
 """Forms that say less than the frames of a traceback do."""
+
+_FORMS_OF = {
+    "build-failed": ("compile-",),
+    "package-range": ("model-type", "exception-attribute", "exception-argument"),
+    "model-files": ("exception-file", "exception-json", "hub-", "weights-differ"),
+    "network": ("hub-",),
+}
+"""Causes to the beginnings of forms that say the same more exactly."""
+
+_OF_SYSTEM = {"header-missing", "link-library", "library-missing"}
 
 _NEARBY = "(?#near)"
 """Begins a form that the lines around a message have."""
@@ -47,8 +58,11 @@ def reasoned(event: Event, said: Evidence, document: dict[str, Any]) -> dict[str
 
     ``names`` is what the log names beside it: an operator, another rank, an address.
     """
-    formable = event.cause.id in (*_BARE, "build-failed")
+    formable = event.cause.id in _BARE or (event.cause.id in _FORMS_OF and not event.values)
     changed = dict(_general(event, said)) if formable else {}
+    packages = system_package(_missing(event))
+    if event.cause.id in _OF_SYSTEM and all(packages):
+        changed["mend"] = "apt-get install {}; dnf install {}".format(*packages) + "."
     names = _names(said)
     mend = changed.get("mend", document["mend"])
     if event.cause.native and not said.is_python:
@@ -66,9 +80,21 @@ def reasoned(event: Event, said: Evidence, document: dict[str, Any]) -> dict[str
     return {**changed, "mend": mend, "names": {k: v for k, v in names.items() if k != "log"}}
 
 
+def _missing(event: Event) -> str:
+    """The header or the library that an event misses, as a file's name."""
+    library = event.values.get("library", "")
+    of_linker = library and event.cause.id == "link-library"
+    return event.values.get("header", "") or (f"lib{library}" if of_linker else library)
+
+
 def _general(event: Event, said: Evidence) -> Values:
     """The texts for a failure without a known cause, by its form."""
-    name, values = _form(event, said)
+    finer = _FORMS_OF.get(event.cause.id)
+    if finer:
+        fitting = [each for each in _forms(said) if each[0].startswith(finer)]
+        name, values = fitting[0] if fitting else (event.cause.id, {})
+    else:
+        name, values = _form(event, said)
     row = {**causes()[name]._asdict(), **texts("causes", name)}
     if not values:
         return {}
@@ -87,9 +113,6 @@ def _form(event: Event, said: Evidence) -> tuple[str, Values]:
     exact = next((name for name in forms if name not in _WEAK_FORMS), "")
     if exact:
         return exact, forms[exact]
-    if event.cause.id == "build-failed":
-        compiler = dict(_forms(said, "compile-"))
-        return next(iter(compiler.items()), (event.cause.id, {}))
     if event.cause.id == "exception" and said.frames and _UNEXPECTED.match(first):
         return _by_frames(first.partition(":")[0].rpartition(".")[2][:40], said.frames)
     if forms:
@@ -106,7 +129,7 @@ def _form(event: Event, said: Evidence) -> tuple[str, Values]:
     return event.cause.id, {}
 
 
-def _forms(said: Evidence, prefix: str = "") -> Iterator[tuple[str, Values]]:
+def _forms(said: Evidence) -> Iterator[tuple[str, Values]]:
     """The rows whose form the message has."""
     message = "\n".join(said.message)
     for cause in causes().values():
@@ -115,7 +138,7 @@ def _forms(said: Evidence, prefix: str = "") -> Iterator[tuple[str, Values]]:
             for form in cause.form
         )
         match = next(filter(None, searched), None)
-        if match and cause.id.startswith(prefix):
+        if match:
             yield cause.id, {"place": "C++", **values_of(match)}
 
 
