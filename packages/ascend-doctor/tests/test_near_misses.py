@@ -110,7 +110,7 @@ CALL = "TypeError: forward() takes 2 positional arguments but 3 were given"
         ("Could not run 'aten::x' with arguments from the 'CPU' backend", "operator-unsupported"),
         ("ValueError: x is not supported", None),
         ("groups: cannot find name for user ID 1000", None),
-        ("lib.so: undefined symbol: _ZN12ErrorManager3xEv", "cann-torch-npu"),
+        ("libtorch_npu.so: undefined symbol: _ZN12ErrorManager3xEv", "cann-torch-npu"),
         (
             "mindie/d_: error while loading shared libraries: l.so: cannot open shared object file",
             "mindie-environment",
