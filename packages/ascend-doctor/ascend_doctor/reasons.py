@@ -27,7 +27,7 @@ _WEAK_FORMS = {
 
 _FORMS_OF = {
     "build-failed": ("compile-",),
-    "package-range": ("model-type", "exception-attribute", "exception-argument"),
+    "package-range": ("model-", "exception-attribute", "exception-argument"),
     "model-files": ("exception-file", "exception-json", "hub-", "weights-differ"),
     "network": ("hub-",),
 }

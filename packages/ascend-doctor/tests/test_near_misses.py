@@ -111,6 +111,8 @@ CALL = "TypeError: forward() takes 2 positional arguments but 3 were given"
         ("ValueError: x is not supported", None),
         ("groups: cannot find name for user ID 1000", None),
         ("libtorch_npu.so: undefined symbol: _ZN12ErrorManager3xEv", "cann-torch-npu"),
+        ("lib.so: undefined symbol: _ZN12ErrorManager3xEv", "symbol-missing"),
+        ("undefined symbol: _ZN12ErrorManager3xEv", "cann-torch-npu"),
         (
             "mindie/d_: error while loading shared libraries: l.so: cannot open shared object file",
             "mindie-environment",
