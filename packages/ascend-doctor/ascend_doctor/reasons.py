@@ -21,7 +21,7 @@ _UNEXPECTED = re.compile(
 )
 _WEAK_FORMS = {
     *("exception-attribute", "exception-argument", "exception-expected", "exception-native"),
-    *("exception-name", "exception-none"),
+    *("exception-name", "exception-none", "exception-requirement"),
 }
 """Forms that say less than the frames of a traceback do."""
 
