@@ -241,7 +241,8 @@ def _read(hit: Hit, line: Line) -> _Read:
     """What a line says: its causes, or that it is an exception, a code or an error without one."""
     if IGNORED.search(hit.text):
         return _Read([], caught=False, weak=False, looks=False)
-    caught = line.level != "error" and not _EXCEPTION.match(line.text)
+    loud = _EXCEPTION.match(line.text) or _STRUCTURE.match(line.text)
+    caught = line.level != "error" and not loud
     mild = line.level == "warning" or (caught and _CAUGHT.search(hit.text))
     weak = bool(mild) and not _STRONG_WARNING.search(hit.text)
     text = GUESSES.split(hit.text, 1)[0]

@@ -40,7 +40,10 @@ _ON_THE_CARD = {"operator-crash", "operator-timeout", "aicpu-failed", "operator-
 _LAUNCHERS = {"raylet", "gcs_server"}
 """Processes that report what became of others, and start them again."""
 
-_INSTALLING = {"network", "dev-wheel-index", "package-range", "build-failed", "error-line"}
+_INSTALLING = {
+    *("network", "dev-wheel-index", "package-range", "build-failed", "error-line"),
+    "torch-replaced",
+}
 """What an installer can overcome."""
 
 _SAYS_WHY = re.compile(r"[Mm]emory|oom|OOM|bad_alloc")

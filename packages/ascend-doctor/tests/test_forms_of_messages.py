@@ -84,6 +84,17 @@ FORMS = [
     ("hi_mpi_vpc_resize failed, ret = 0xa0078003", "no cause", "issues"),
     ('time=2025-01-01T10:00:00Z level=ERROR msg="runner ended: exit status 2"', "error", "issues"),
     ("Error! Bad return status for module build on kernel: 5.15.0-1", "5.15.0-1", "uname -r"),
+    ("IndexError: index 9 is out of bounds for dimension 0 with size 8", "index 9", "resize_token"),
+    ("TemplateError: Conversation roles must alternate", "roles must", "--chat-template"),
+    ("Error: maximum context length is 8192 tokens. You sent 9000 tokens", "8192", "to 8192"),
+    ("RuntimeError: Could not determine value of SOC_VERSION", "SOC_VERSION", "Ascend910B1"),
+    ("EOFError: Ran out of input", "Ran out of input", "delete it"),
+    ("fatal: detected dubious ownership in repository at '/w/a'", "/w/a", "safe.directory"),
+    ("LookupError: setuptools-scm was unable to detect version for /w.", "version", "PRETEND"),
+    ("error: externally-managed-environment", "takes no packages", "venv"),
+    ("E: Unable to locate package python3.19", "python3.19", "apt-get update"),
+    ("[ERROR] npu_gating: Unsupported expert count 384", "Unsupported expert", "feature off"),
+    ("AssertionError: kv_connector Shared is not registered", "Shared", "plugin"),
     ("Allocate failed due to no healthy devices present", "unhealthy", "npu-smi info"),
 ]
 
