@@ -51,8 +51,8 @@ ARTIFACTS = Option(
     setting="artifacts",
 )
 SOURCE = Option(
-    "take CANN's files from folder, download, image or index; repeat it for the order in which "
-    "they are tried. With --simulate, CANN is then not simulated, but the NPU is",
+    "take CANN's files from folder, download, apt, image or index; repeat it for the order in "
+    "which they are tried. With --simulate, CANN is then not simulated, but the NPU is",
     default=(),
     flags=("--source",),
     metavar="NAME",

@@ -25,11 +25,14 @@ from cannery.options import (
     ARTIFACTS,
     CA,
     FORMAT,
+    SOURCE,
     TARGET,
     ProxyOptions,
     TargetOptions,
     TransferOptions,
 )
+
+_NETWORK = (str(CannSource.DOWNLOAD), str(CannSource.APT))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +49,12 @@ class FetchOptions(TransferOptions, ProxyOptions, TargetOptions):
     artifacts: Path = ARTIFACTS.field(help="a directory of files that need not be fetched")
     into: Path | None = option(
         "also put the files into this directory", default=None, metavar="DIR"
+    )
+    sources: tuple[str, ...] = SOURCE.field(
+        help="where packages are from: download, or apt for Huawei's signed repository",
+        choices=_NETWORK,
+        default_text="download",
+        setting="",
     )
     ca: Path | None = CA.field()
     stored: bool = flag(
@@ -97,10 +106,11 @@ def run(options: FetchOptions, project: Project) -> None:
             console.say(f"removed {total}", "ok")
         return
     files = _files(options, project)
-    sources = Sources.from_project(project, [CannSource.DOWNLOAD], options.cache)
+    names = options.sources or (CannSource.DOWNLOAD,)
+    sources = Sources.from_project(project, names, options.cache)
     local = {n: options.artifacts / n for n in files if (options.artifacts / n).is_file()}
     wanted = [file for name, file in files.items() if name not in local]
-    known = [f for f in wanted if f.is_downloadable or sources.servers]
+    known = [f for f in wanted if sources.serves(f)]
     fetched, failed = fetch_files(project, sources, known, options, options.ca)
     sources.hashes.keep()
     paths = {**local, **{file.file.name: file.path for file in fetched}}
@@ -108,7 +118,10 @@ def run(options: FetchOptions, project: Project) -> None:
         print("".join(f"{name}  {paths[name]}\n" for name in sorted(paths)), end="")
     if options.into:
         put_files(paths, options.into)
-    _raise_for(options, files, failed, [file for file in wanted if file not in known])
+    unknown = [file for file in wanted if file not in known]
+    has_hash = sources.terms(options).has_hash
+    needs = {n: Need(file=f, supply=supply_of(f, has_hash(f))) for n, f in files.items()}
+    _raise_for(options, needs, failed, unknown)
     console.say(f"{errors.counted(len(paths), 'file')} complete", "ok")
     if options.format == "json":
         places = [{"name": name, "path": str(paths[name])} for name in sorted(paths)]
@@ -117,7 +130,7 @@ def run(options: FetchOptions, project: Project) -> None:
 
 def _raise_for(
     options: FetchOptions,
-    files: Mapping[str, File],
+    needs: Mapping[str, Need],
     failed: Mapping[str, errors.CanneryError],
     unknown: Sequence[File],
 ) -> None:
@@ -132,11 +145,11 @@ def _raise_for(
     ]
     # Those that may not be downloaded yet.
     lacks = [n for n, e in sorted(failed.items()) if any(isinstance(p, Lacks) for p in e.problems)]
-    needs = [Need(file=files[name], supply=supply_of(files[name])) for name in lacks]
     words = [*options.targets, *(w for version in options.cann for w in ("--cann", version))]
     words += ["--all"] if options.all else []
+    words += [word for name in options.sources for word in ("--source", name)]
     command = shlex.join(["python", "build.py", "fetch", *words])
-    if text := screen(needs, options.artifacts, command):
+    if text := screen([needs[name] for name in lacks], options.artifacts, command):
         console.error(text)
         problems = [problem for problem in problems if not isinstance(problem, Lacks)]
         problems.append(

@@ -16,6 +16,8 @@ class CannSource(StrEnum):
     """The folder of ``--artifacts``."""
     DOWNLOAD = "download"
     """A server of files: Huawei's, or one of cannery.toml."""
+    APT = "apt"
+    """The vendor's signed repository for apt."""
     IMAGE = "image"
     """/usr/local/Ascend of the vendor's own image."""
     INDEX = "index"

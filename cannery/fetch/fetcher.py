@@ -24,6 +24,7 @@ from cannery.common.errors import ArtifactError, Problem
 from cannery.common.files import now, sha256_of
 from cannery.common.http import RetryPolicy, is_safe, public
 from cannery.common.process import Stopped
+from cannery.fetch.apt import AptRepository, is_in_apt, run_of
 from cannery.fetch.contents import LONGEST_PAGE, page_in
 from cannery.fetch.http import Client, TransferError
 from cannery.fetch.needs import Lacks
@@ -53,6 +54,12 @@ class Terms:
 
     accepted_by: str = ""
     first_use: bool = False
+    apt: bool = False
+    """Whether packages are taken from the vendor's repository, whose index has hashes."""
+
+    def has_hash(self, file: File) -> bool:
+        """Whether a hash of ``file`` is published."""
+        return file.has_hash or (self.apt and is_in_apt(file))
 
     def against(self, file: File) -> list[Problem]:
         """Why ``file`` may not be downloaded."""
@@ -61,7 +68,7 @@ class Terms:
             what = f"{file.name} is downloaded only after its licence was accepted: {file.eula}"
             fix = "Read it, then add --accept-eula NAME with the name of who accepts it."
             problems.append(Lacks(what=what, fix=fix))
-        if not (file.has_hash or self.first_use):
+        if not (self.has_hash(file) or self.first_use):
             what = f"nobody publishes a sha256 of {file.name}, so a download cannot be verified."
             fix = "Add --trust-first-use to write the hash of the first download down for review."
             problems.append(Lacks(what=what, fix=f"{fix} Or get it from: {file.origin}."))
@@ -86,6 +93,7 @@ class Fetcher:
     client: Client
     terms: Terms
     servers: Sequence[Address] = ()
+    apt: AptRepository | None = None
     retries: RetryPolicy = field(default_factory=RetryPolicy)
     window: float = 60.0
     bars: Progress = field(default_factory=lambda: Progress(disable=True))
@@ -103,6 +111,8 @@ class Fetcher:
             return stored
         if problems := self.terms.against(file):
             raise ArtifactError(problems)
+        if self.apt and is_in_apt(file):
+            return self._from_apt(self.apt, file)
         archive = file.zip.sha256 if file.zip else ""
         key = self.store.known(file) or archive or hashlib.sha256(file.name.encode()).hexdigest()
         is_told = Event()
@@ -123,6 +133,42 @@ class Fetcher:
             console.say(f"fetched {file.name}: {size / 1e6:,.1f} MB in {took:.1f} s")
             return fetched
 
+    def _from_apt(self, repository: AptRepository, file: File) -> Fetched:
+        """The file out of its .deb, whose hash is in the index that the vendor has signed."""
+        package = repository.package(file)
+        with self.store.locked(package.sha256, lambda: None):
+            whole = replace(file, zip=replace(package, addresses=()))
+            if stored := self._stored(whole):
+                return replace(stored, file=file)
+            partial, _, address = self._download(file, package, package.sha256)
+            record = self._record(file, address)
+            try:
+                with tempfile.TemporaryDirectory(prefix="undeb-", dir=partial.parent) as folder:
+                    member = run_of(partial, file.name, Path(folder))
+                    sha256 = sha256_of(member)
+                    if file.sha256 and sha256 != file.sha256:
+                        why = f"{package.name} of {repository.source.url} has {file.name} with "
+                        why += f"sha256 {sha256}, and the project's data has {file.sha256}."
+                        fix = "Compare them; one file may have several hashes (docs/cann.md)."
+                        raise ArtifactError(Problem(what=why, fix=fix))
+                    path = self.store.admit(member, sha256, record)
+            except OSError as error:
+                raise disk_error(partial, error) from error
+            self.store.note_opened(package.sha256, file.name, sha256)
+            partial.unlink(missing_ok=True)
+            notes_of(partial).unlink(missing_ok=True)
+            return Fetched(file=file, path=path, sha256=sha256)
+
+    def _record(self, file: File, address: Address, *, first_use: bool = False) -> Origin:
+        return Origin(
+            name=file.name,
+            url=public(address.url),
+            fetched=now(),
+            eula=file.eula,
+            accepted_by=self.terms.accepted_by if file.eula else "",
+            first_use=first_use,
+        )
+
     def _stored(self, file: File) -> Fetched | None:
         sha256 = self.store.known(file)
         if not sha256 or not self.store.has(sha256):
@@ -134,14 +180,7 @@ class Fetcher:
         archive = None if file.sha256 else file.zip
         partial, sha256, address = self._download(file, archive or file, key)
         is_first_use = not archive and not file.sha256
-        record = Origin(
-            name=file.name,
-            url=public(address.url),
-            fetched=now(),
-            eula=file.eula,
-            accepted_by=self.terms.accepted_by if file.eula else "",
-            first_use=is_first_use,
-        )
+        record = self._record(file, address, first_use=is_first_use)
         if archive is None:
             other = self.store.record(sha256) if is_first_use and self.store.has(sha256) else None
             if other and other.name != file.name:

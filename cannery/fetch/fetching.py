@@ -18,6 +18,7 @@ from cannery.common.files import Hashes
 from cannery.common.model import Target
 from cannery.common.package_index import package_index
 from cannery.common.process import workers
+from cannery.fetch.apt import AptRepository, is_in_apt
 from cannery.fetch.artifacts import advice, check_artifacts
 from cannery.fetch.fetcher import Fetched, Fetcher, Terms, same_bytes
 from cannery.fetch.http import Client
@@ -25,6 +26,7 @@ from cannery.fetch.needs import CANN, Lacks, Need, needed_files, real_needs
 from cannery.fetch.store import Store, store_folder
 from cannery.fetch.transfer import progress_bars
 from cannery.matrix.project import Project
+from cannery.matrix.settings import Apt
 from cannery.matrix.text import has_place, with_sha256
 from cannery.options import BuildOptions, TransferOptions
 
@@ -49,38 +51,55 @@ class Downloads:
 
 @dataclass(frozen=True, kw_only=True)
 class Sources:
-    """The sources of a run: their order, the servers of cannery.toml, and the store."""
+    """The sources of a run: their order, the servers of cannery.toml, and the store.
+
+    ``apt`` is the vendor's repository, if it is one of the sources.
+    """
 
     order: Sequence[CannSource]
     servers: Sequence[Address]
     store: Store
     hashes: Hashes
+    apt: Apt | None = None
 
     @classmethod
     def from_project(cls, project: Project, names: Sequence[str], cache: Path | None) -> Sources:
         """Those that ``names`` lists in order, or else the usual ones."""
         hashes = Hashes(project.state / "hashes.json")
+        settings = project.settings()
+        order = [CannSource(name) for name in names] or DEFAULT_ORDER
         return cls(
-            order=[CannSource(name) for name in names] or DEFAULT_ORDER,
-            servers=project.settings().servers,
+            order=order,
+            apt=settings.apt_source() if CannSource.APT in order else None,
+            servers=settings.servers,
             store=Store(store_folder(cache), hashes.sha256),
             hashes=hashes,
         )
 
     def terms(self, transfer: TransferOptions) -> Terms:
         """What the user has agreed to."""
-        return Terms(accepted_by=transfer.accept_eula, first_use=transfer.trust_first_use)
+        return Terms(
+            accepted_by=transfer.accept_eula,
+            first_use=transfer.trust_first_use,
+            apt=self.apt is not None,
+        )
+
+    def serves(self, file: File) -> bool:
+        """Whether a server may have ``file``."""
+        if self.apt and is_in_apt(file):
+            return True
+        return CannSource.DOWNLOAD in self.order and bool(file.is_downloadable or self.servers)
 
     def downloads(self, file: File, component: str, folder: Path) -> bool:
         """Whether ``file`` is to be downloaded, and not taken from ``folder``."""
-        is_served = file.is_downloadable or self.servers
-        if CannSource.DOWNLOAD not in self.order or not is_served:
+        if not self.serves(file):
             return False
         if not (folder / file.name).is_file():
             return True
         # Only CANN's own files are asked for by their source.
-        before = self.order[: self.order.index(CannSource.DOWNLOAD)]
-        return component in CANN and CannSource.FOLDER not in before
+        network = {CannSource.DOWNLOAD, CannSource.APT}
+        first = next(each for each in self.order if each in {*network, CannSource.FOLDER})
+        return component in CANN and first in network
 
 
 def with_variables(server: Address, environ: Mapping[str, str] = os.environ) -> Address:
@@ -178,13 +197,13 @@ def missing_needs(
     sources = Sources.from_project(project, options.sources, transfer.cache)
     if CannSource.IMAGE in sources.order:
         return []
-    downloads = CannSource.DOWNLOAD in sources.order
-    served = bool(sources.servers)
+    downloads = bool({CannSource.DOWNLOAD, CannSource.APT} & {*sources.order})
     needs = real_needs(
         targets,
         options.artifacts,
         stored=lambda file: downloads and sources.store.holds(file),
-        served=lambda file: downloads and (served or file.is_downloadable),
+        served=sources.serves,
+        has_hash=sources.terms(transfer).has_hash,
     )
     return [*needs.values()]
 
@@ -203,11 +222,13 @@ def fetch_files(
     fetched: list[Fetched] = []
     failed: dict[str, CanneryError] = {}
     stop = Event()
+    client, terms = Client(package_index(ca, "").ca), sources.terms(transfer)
     with progress_bars() as bars:
         fetcher = Fetcher(
             store=sources.store,
-            client=Client(package_index(ca, "").ca),
-            terms=sources.terms(transfer),
+            client=client,
+            terms=terms,
+            apt=AptRepository(source=sources.apt, client=client) if sources.apt else None,
             servers=[with_variables(server) for server in sources.servers],
             bars=bars,
             stop=stop,
@@ -215,7 +236,7 @@ def fetch_files(
 
         def one(file: File) -> None:
             try:
-                needs_place = transfer.trust_first_use and not file.has_hash
+                needs_place = transfer.trust_first_use and not terms.has_hash(file)
                 if needs_place and not has_place(project.files(), file.name):
                     what = f"{file.name} cannot be trusted on first use: matrix.yaml has a pattern "
                     what += "of its name, and no place for its sha256."

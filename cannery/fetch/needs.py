@@ -13,6 +13,7 @@ from cannery.common.bases import File
 from cannery.common.console import columns, size_text
 from cannery.common.errors import Problem, counted
 from cannery.common.model import Target
+from cannery.fetch.apt import is_in_apt
 
 CANN = ("toolkit", "kernels", "nnal")
 """The components that are parts of a CANN release."""
@@ -137,24 +138,27 @@ def real_needs(
     *,
     stored: Callable[[File], bool] = lambda _: False,
     served: Callable[[File], bool] = lambda file: file.is_downloadable,
+    has_hash: Callable[[File], bool] = lambda file: file.has_hash,
 ) -> dict[str, Need]:
     """Name to need of the files of real builds of ``targets``, which may be in ``folder``.
 
-    ``stored`` says whether a file was fetched before, and ``served`` whether a server may have it.
+    ``stored`` says whether a file was fetched before, ``served`` whether a server may have it, and
+    ``has_hash`` whether its hash is published.
     """
     needs = {}
     for target in targets:
         for file in needed_files(target, simulate=False).values():
-            supply = supply_of(file) if served(file) else Supply.BY_HAND
+            supply = supply_of(file, has_hash(file)) if served(file) else Supply.BY_HAND
             if (folder and (folder / file.name).is_file()) or stored(file):
                 supply = Supply.HERE
             needs[file.name] = Need(file=file, supply=supply)
     return needs
 
 
-def supply_of(file: File) -> Supply:
-    """How ``file`` is downloaded."""
-    return Supply.DOWNLOAD if file.has_hash else Supply.FIRST_USE
+def supply_of(file: File, has_hash: bool | None = None) -> Supply:
+    """How ``file`` is downloaded; ``has_hash`` where more than the file itself tells its hash."""
+    known = file.has_hash if has_hash is None else has_hash
+    return Supply.DOWNLOAD if known else Supply.FIRST_USE
 
 
 def download_options(needs: Iterable[Need]) -> str:
@@ -191,6 +195,8 @@ def screen(needs: Iterable[Need], folder: Path, command: str, listed: Collection
     if first := sum(need.supply is Supply.FIRST_USE for need in missing):
         what = f"of {counted(first, 'file')} nobody publishes it: --trust-first-use writes"
         facts.append(("sha256", f"{what} that of the first download into cannery/data, for review"))
+        if all(is_in_apt(n.file) for n in missing if n.supply is Supply.FIRST_USE):
+            facts.append(("or", "--source apt: Huawei signs the hashes in its repository for apt"))
     if by_hand:
         facts.append(("by hand", f"put {counted(len(by_hand), 'file')} into {folder} yourself"))
     facts += [("disk", _DISK), ("time", _TIME), ("command", command + download_options(missing))]

@@ -17,6 +17,7 @@ from cannery.common.errors import ArtifactError, Problem
 from cannery.common.model import Target
 from cannery.common.outside import parse_json
 from cannery.common.references import digest_in
+from cannery.fetch.apt import is_in_apt
 from cannery.fetch.needs import cann_files
 
 FOLDER = Path(__file__).parent / "vendor"
@@ -68,6 +69,8 @@ def image_of(
     reference = target.cann.images.get(target.chip, "")
     for source in order:
         if source is CannSource.FOLDER and all((folder / file.name).is_file() for file in files):
+            return ""
+        if source is CannSource.APT and all(is_in_apt(file) for file in files):
             return ""
         if source is CannSource.DOWNLOAD and (servers or all(f.is_downloadable for f in files)):
             return ""

@@ -20,7 +20,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from cannery.common.bases import Address, Base
 from cannery.common.documents import MOST_BYTES
-from cannery.common.errors import MatrixError, Problem, did_you_mean, enumerated
+from cannery.common.errors import MatrixError, Problem, UsageError, did_you_mean, enumerated
 from cannery.common.files import read_text
 from cannery.common.model import CannRelease, Target, chip_hint
 from cannery.common.models import (
@@ -30,6 +30,7 @@ from cannery.common.models import (
     Parsed,
     Unique,
     fitting,
+    matching,
     parse_toml_as,
 )
 from cannery.common.option import Declared
@@ -40,7 +41,7 @@ from cannery.common.references import (
     read_reference,
     without_login,
 )
-from cannery.matrix.file_definitions import Server
+from cannery.matrix.file_definitions import Server, Url
 from cannery.matrix.files import SETTINGS
 from cannery.matrix.matrix import Matrix
 from cannery.options import all_settings
@@ -57,6 +58,9 @@ def _program(text: str, info: ValidationInfo) -> Path:
         raise ValueError(f"there is no program {path}.")
     return path
 
+
+_APT = "https://ascend.devcloud.huaweicloud.com/cann/debian"
+"""The vendor's repository, as public build scripts use it (read 2026-11-28; docs/cann.md)."""
 
 _MOVED = {"order": "source", "accept-eula": "accept-eula", "cache": "cache", "servers": "servers"}
 _HARMLESS = ("accept", "accept-language", "referer", "user-agent")
@@ -117,6 +121,25 @@ Repository = Annotated[
 Mirrors = Mapping[str, tuple[str, ...]]
 
 
+Fingerprint = Annotated[
+    str,
+    matching(
+        r"[0-9A-Fa-f]{40}",
+        "{text!r} is not the fingerprint of a key: 40 digits, as 'gpg --show-keys FILE' prints it.",
+    ),
+]
+
+
+class Apt(Model):
+    """The vendor's repository for apt, and the key that its index must be signed with."""
+
+    url: Url = Field(default=_APT, description="The folder with 'dists'.")
+    suite: str = "cann"
+    component: str = "main"
+    key: Annotated[Path, Parsed(_path, info=True)] = Field(description="A file with its key.")
+    fingerprint: Fingerprint = Field(description="That of the key: 40 digits.")
+
+
 class Settings(Model):
     """What cannery.toml says besides the defaults of options, which ``value`` has."""
 
@@ -140,7 +163,20 @@ class Settings(Model):
         description="Repository to the program that makes an image in place of one of its images "
         "if no registry can be reached.",
     )
+    apt: Apt | None = None
     sources: Annotated[None, BeforeValidator(_moved)] = Field(default=None, deprecated=True)
+
+    def apt_source(self) -> Apt:
+        """What ``apt`` says.
+
+        Raises:
+            UsageError: the file has no such table.
+        """
+        if self.apt:
+            return self.apt
+        what = "the source 'apt' needs the key of the vendor's repository, and cannery.toml names "
+        fix = "Add [apt] with 'key' and 'fingerprint'; docs/cann.md says where they are from."
+        raise UsageError(Problem(what=f"{what}none.", fix=fix))
 
     def value(self, key: str) -> Any:
         """The value of the setting ``key``; None if the file has none."""

@@ -32,6 +32,7 @@ TOUCHING = {
     "common.progress",
     "common.http",
     "common.tls",
+    "fetch.apt",
     "fetch.fetcher",
     "fetch.fetching",
     "fetch.http",
