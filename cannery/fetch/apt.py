@@ -12,7 +12,6 @@ Form of the files: https://wiki.debian.org/DebianRepository/Format and deb(5).
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import lzma
@@ -145,15 +144,13 @@ class AptRepository:
         return self._refuse(f"InRelease names no list of packages for {architecture}")
 
     def _unpacked(self, content: bytes, name: str) -> str:
-        kind = name.rpartition(".")[2]
-        stream: IO[bytes] = io.BytesIO(content)
+        kind, text = name.rpartition(".")[2], content
         try:
             if kind == "xz":
-                stream = lzma.open(stream)
+                text = lzma.LZMADecompressor().decompress(content, _MOST + 1)
             elif kind == "gz":
-                stream = gzip.GzipFile(fileobj=stream)
-            text = stream.read(_MOST + 1)
-        except (*_DAMAGED, OSError) as error:
+                text = zlib.decompressobj(wbits=31).decompress(content, _MOST + 1)
+        except _DAMAGED as error:
             self._refuse(f"{name} is damaged ({one_line(str(error))})")
         if len(text) > _MOST:
             self._refuse(f"{name} has more than {_MOST:,} bytes")
