@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import IO, NoReturn
 from urllib.parse import quote
 
@@ -36,7 +36,9 @@ import zstandard
 from cannery.common.archives import read_tar
 from cannery.common.bases import Address, File
 from cannery.common.errors import ArtifactError, Problem, some_of
+from cannery.common.http import RetryPolicy, RetryState
 from cannery.common.outside import one_line
+from cannery.common.process import Stopped, allowed_env
 from cannery.fetch.http import Client, TransferError
 from cannery.matrix.settings import Apt
 
@@ -67,6 +69,8 @@ class AptRepository:
 
     source: Apt
     client: Client
+    retries: RetryPolicy = field(default_factory=RetryPolicy)
+    stop: Event = field(default_factory=Event)
     _indexes: dict[str, list[dict[str, str]]] = field(default_factory=dict, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
 
@@ -108,15 +112,27 @@ class AptRepository:
         raise ArtifactError(Problem(what=what, fix=fix))
 
     def _get(self, path: str) -> bytes:
+        """The file ``path``; what fails on the way is asked for again, as for packages."""
+        tries = RetryState(self.retries)
+        while True:
+            try:
+                return self._get_once(path)
+            except TransferError as error:
+                pause = tries.pause(asked=error.after)
+                if error.final or pause is None:
+                    self._refuse(f"{path}: {error}")
+            if self.stop.wait(pause):
+                raise Stopped
+
+    def _get_once(self, path: str) -> bytes:
         content = io.BytesIO()
-        try:
-            with self.client.get(Address(url=f"{self.source.url}/{path}")) as answer:
-                for chunk in answer.chunks(1 << 16):
-                    content.write(chunk)
-                    if content.tell() > _MOST:
-                        self._refuse(f"{path} has more than {_MOST:,} bytes")
-        except TransferError as error:
-            self._refuse(f"{path}: {error}")
+        with self.client.get(Address(url=f"{self.source.url}/{path}")) as answer:
+            for chunk in answer.chunks(1 << 16):
+                content.write(chunk)
+                if content.tell() > _MOST:
+                    self._refuse(f"{path} has more than {_MOST:,} bytes")
+        if content.tell() < answer.total:
+            raise TransferError(f"it sends {content.tell():,} of {answer.total:,} bytes")
         return content.getvalue()
 
     def _read_index(self, architecture: str) -> list[dict[str, str]]:
@@ -170,7 +186,12 @@ class AptRepository:
             argv = [program, "--homedir", temporary, "--keyring", str(place / "key.gpg")]
             argv += ["--status-fd", "1", "--output", str(place / "text"), str(place / "InRelease")]
             done = subprocess.run(
-                argv, capture_output=True, text=True, errors="replace", check=False
+                argv,
+                env=allowed_env("gpgv"),
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
             )
             # VALIDSIG has the fingerprint of the signing key first, and of its primary key last.
             valid = re.findall(r"(?m)^\[GNUPG:\] VALIDSIG (\w{40}) (?:.* )?(\w{40})$", done.stdout)

@@ -228,7 +228,9 @@ def fetch_files(
             store=sources.store,
             client=client,
             terms=terms,
-            apt=AptRepository(source=sources.apt, client=client) if sources.apt else None,
+            apt=(
+                AptRepository(source=sources.apt, client=client, stop=stop) if sources.apt else None
+            ),
             servers=[with_variables(server) for server in sources.servers],
             bars=bars,
             stop=stop,

@@ -14,7 +14,7 @@ from cannery.fetch.apt import AptRepository, is_in_apt
 from cannery.fetch.fetcher import Fetcher, Terms
 from cannery.matrix.settings import Apt
 from tests.fetch.apt_repository import INDEX, SUITE, Signer, deb, publish
-from tests.fetch.fetches import digest, fetcher
+from tests.fetch.fetches import digest, failing, fetcher
 from tests.fetch.run_files import parts, run_file
 from tests.fetch.server import Files
 
@@ -47,7 +47,8 @@ def apt(files: Files, signer: Signer, root: Path, **changes: object) -> Fetcher:
     values = {"url": files.url, "key": str(signer.key), "fingerprint": signer.fingerprint}
     terms = Terms(accepted_by="Tester", apt=True)
     own = fetcher(root, terms=terms)
-    own.apt = AptRepository(source=Apt.model_validate({**values, **changes}), client=own.client)
+    source = Apt.model_validate({**values, **changes})
+    own.apt = AptRepository(source=source, client=own.client, retries=own.retries)
     return own
 
 
@@ -96,6 +97,14 @@ def test_an_armoured_key_and_names_with_capital_letters(
     key.write_bytes(signer.armoured())
     own = apt(files, signer, tmp_path / "store", key=str(key))
     assert own.fetch(replace(TOOLKIT, name=OPERATORS)).path.read_bytes() == RUN
+
+
+def test_a_server_that_stalls_or_breaks_off_is_asked_again(
+    published: Files, signer: Signer, tmp_path: Path
+) -> None:
+    for path in (f"{SUITE}/InRelease", f"{SUITE}/{INDEX}"):
+        failing(published, "nothing", "half", "stall", at=20, path=path)
+    assert apt(published, signer, tmp_path).fetch(TOOLKIT).sha256 == digest(RUN)
 
 
 def test_an_altered_index_is_refused(published: Files, signer: Signer, tmp_path: Path) -> None:
