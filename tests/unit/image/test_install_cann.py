@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from tests.cli.test_guard_programs import make_wheel
 from tests.unit.image.context_programs import load
+from tests.unit.image.file_lists import file_list, row
 
 HEAD = "#!/bin/sh\n# SIMULATED by cannery, for a test\nset -e\n"
 LOG = 'mkdir -p "$LOGS"; echo "[t] [INFO] begun" >"$LOGS/install.log"\n'
@@ -115,6 +117,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     module = load("install-cann", monkeypatch)
     ascend, logs = tmp_path / "Ascend", tmp_path / "log"
     monkeypatch.setattr(module, "ASCEND", ascend)
+    monkeypatch.setattr(module, "RECORDS", tmp_path / "etc")
     monkeypatch.setattr(module, "FACTS", tmp_path / "facts.json")
     monkeypatch.setattr(module, "BEFORE", tmp_path / "before")
     monkeypatch.setattr(module, "LOGS", (logs, tmp_path / "atb-log"))
@@ -267,6 +270,88 @@ def test_kernels_of_the_newer_layout_without_a_version(
     script = KERNELS["cann"].replace("9.1.0 >", "9.0.0 >")
     assert machine.install("kernels", script, layout="cann", operators="ascend910b") == 1
     assert "ops_math/version.info is of 9.0.0, not of 9.1.0" in capfd.readouterr().err
+
+
+def with_list(count: int, places: int) -> str:
+    """Kernels with a list of ``count`` files, of which so many are placed."""
+    rows = [row(f"opp/{number}.o") for number in range(count)]
+    return f"""\
+cd "$ASCEND/ascend-toolkit/8.1.RC1"
+mkdir -p opp_kernel/script
+echo OPP_KERNEL_INSTALL_TYPE=full >opp_kernel/ascend_install.info
+cat >opp_kernel/script/filelist.csv <<'TEXT'
+{file_list(*rows)}TEXT
+cd opp
+touch $(seq -f %g.o 0 {places - 1})
+"""
+
+
+def test_kernels_without_files_of_their_own_list_are_refused(
+    machine: Machine, capfd: pytest.CaptureFixture[str]
+) -> None:
+    machine.install("toolkit", OLD + SET_ENV)
+    script = KERNELS["ascend-toolkit"]
+    assert machine.install("kernels", script + with_list(90, 40), operators="ascend910b") == 1
+    assert "opp_kernel/script/filelist.csv names 90 files, and lacks opp/40.o" in (
+        said := capfd.readouterr().err
+    )
+    assert "and 45 more." in said
+    assert machine.install("kernels", script + with_list(90, 90), operators="ascend910b") == 0
+
+
+def test_one_missing_file_of_many_is_a_note(
+    machine: Machine, capfd: pytest.CaptureFixture[str]
+) -> None:
+    machine.install("toolkit", OLD + SET_ENV)
+    script = KERNELS["ascend-toolkit"] + with_list(90, 89)
+    assert machine.install("kernels", script, operators="ascend910b") == 0
+    assert "NOTE: " in (said := capfd.readouterr().err)
+    assert "lacks opp/89.o. The list may be mistaken." in said
+
+
+PIP = """\
+mkdir -p "$home/aarch64-linux/lib64"
+cp "$WHEEL" "$home/aarch64-linux/lib64/"
+pip3 install --disable-pip-version-check --upgrade --no-deps --force-reinstall "$WHEEL" @OPTIONS@
+"""
+
+
+@pytest.mark.parametrize("options", ["", '-t "$home/python/site-packages"'])
+def test_te_ends_in_the_toolkit_whichever_way_pip_is_called(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, options: str
+) -> None:
+    wheel = machine.root / "te-0.4.0-py3-none-any.whl"
+    monkeypatch.setenv("WHEEL", str(wheel))
+    make_wheel(wheel.parent, "te", "0.4.0")
+    home = 'home="$ASCEND/ascend-toolkit/8.1.RC1"\n'
+    script = LOG + OLD + home + PIP.replace("@OPTIONS@", options)
+    script += 'home="$ASCEND/ascend-toolkit/latest"\n' + SET_ENV
+    assert machine.install("toolkit", script) == 0
+    assert (machine.ascend / "ascend-toolkit/8.1.RC1/python/site-packages/te").is_dir()
+
+
+def test_te_that_went_elsewhere_is_an_error(
+    machine: Machine, capfd: pytest.CaptureFixture[str]
+) -> None:
+    script = 'mkdir -p "$ASCEND/ascend-toolkit/8.1.RC1/aarch64-linux/lib64"\n'
+    script += (
+        'echo >"$ASCEND/ascend-toolkit/8.1.RC1/aarch64-linux/lib64/te-0.4.0-py3-none-any.whl"\n'
+    )
+    assert machine.install("toolkit", LOG + OLD + script + SET_ENV) == 1
+    assert "pip has not installed te-0.4.0-py3-none-any.whl in " in capfd.readouterr().err
+
+
+def test_a_backup_of_records_is_removed(machine: Machine) -> None:
+    records = machine.root / "etc"
+    for name in ("20261128_071500", "20261128071500", "notes", "2026"):
+        (records / name).mkdir(parents=True)
+    (records / "ascend_cann_install.info").touch()
+    assert machine.install("toolkit", LOG + OLD + SET_ENV) == 0
+    assert {each.name for each in records.iterdir()} == {
+        "notes",
+        "2026",
+        "ascend_cann_install.info",
+    }
 
 
 def test_nnal_with_one_abi(machine: Machine, capfd: pytest.CaptureFixture[str]) -> None:
