@@ -51,6 +51,7 @@ _GRACE = 30.0
 
 _RAN = "cannery-ran: "
 _PROGRAMS = Path(__file__).parent / "probe"
+_FILE_LISTS = Path(__file__).parents[1] / "image" / "context" / "file_lists.py"
 
 
 class NoFactsError(Exception):
@@ -59,6 +60,11 @@ class NoFactsError(Exception):
 
 def _program(name: str) -> str:
     return (_PROGRAMS / name).read_text(encoding="utf-8")
+
+
+def probe_program() -> str:
+    """The program of the probe, with that which compares CANN with its lists of files."""
+    return f"{_FILE_LISTS.read_text(encoding='utf-8')}\n\n{_program('probe.py')}"
 
 
 def read_config(reference: str) -> ImageConfig:
@@ -78,7 +84,7 @@ def probe(container: str, seconds: float = PROBE_SECONDS) -> ImageFacts:
             end.
         EngineError: docker is not installed.
     """
-    words = ["sh", "-c", _program("find_python.sh"), "probe", _program("probe.py")]
+    words = ["sh", "-c", _program("find_python.sh"), "probe", probe_program()]
     try:
         waiting = partial(containers.require_room, container)
         code, output = run_within(["docker", "exec", container, *words], seconds, waiting)

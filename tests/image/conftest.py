@@ -23,6 +23,7 @@ from packaging.utils import canonicalize_name
 from testinfra.backend.base import CommandResult
 from testinfra.host import Host
 
+from cannery.common.tool import tool_path
 from cannery.deploy.user_options import TRUSTED
 from cannery.verify.image_checks import ALWAYS, FITTING
 from cannery.verify.pytest_report import leave_out
@@ -37,6 +38,9 @@ ON_DEVICE = {"device": {"driver", "toolkit", "torch_npu"}, "train": {"deepspeed"
 """The probes that use the device, and the components whose checks ask them."""
 
 PROBES = Path(__file__).parent / "probes"
+
+FILE_LISTS = tool_path("cannery/image/context/file_lists.py")
+"""The part of the probe ``facts`` that compares CANN with its lists of files."""
 
 DEVLIB = "LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$ASCEND_HOME_PATH/$(uname -m)-linux/devlib"
 """CANN's devlib has a stand-in for the driver, so that programs can be linked without one.
@@ -167,7 +171,10 @@ def start(host: Host, pool: ThreadPoolExecutor) -> Start:
 
 
 def _encoded(name: str) -> str:
-    return base64.b64encode((PROBES / f"{name}.py").read_bytes()).decode()
+    text = (PROBES / f"{name}.py").read_text(encoding="utf-8")
+    if name == "facts":
+        text = f"{FILE_LISTS.read_text(encoding='utf-8')}\n\n{text}"
+    return base64.b64encode(text.encode()).decode()
 
 
 def _answer(name: str, code: int, stdout: str, stderr: str) -> dict[str, Any]:

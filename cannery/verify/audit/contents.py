@@ -96,6 +96,8 @@ def _cann(
     facts: ImageFacts, cann: Cann, config: ImageConfig, compat: Compat, chip: str
 ) -> Iterator[Result]:
     yield _cann_environment(facts, cann)
+    yield from _parts(cann)
+    yield from _files(cann)
     if cann.operators:
         yield _kernels(cann, config, chip)
     if facts.python and not facts.by_shell:
@@ -131,6 +133,39 @@ def _cann_environment(facts: ImageFacts, cann: Cann) -> Result:
         fix,
         sources=("vllm-ascend#9141, #12059, #14955",),
     )
+
+
+def _parts(cann: Cann) -> Iterator[Result]:
+    others = {path: release for path, release in cann.parts.items() if release != cann.toolkit}
+    others = {path: release for path, release in others.items() if release}
+    if cann.toolkit and others:
+        path, release = next(iter(others.items()))
+        yield broken(
+            "cann/parts",
+            f"The toolkit says that it is {cann.toolkit}, and {path} that it is {release}.",
+            "Install toolkit and kernels of one release into an empty folder.",
+        )
+
+
+def _files(cann: Cann) -> Iterator[Result]:
+    """Of the files that the packages' own lists name, as 'dpkg -V' compares them."""
+    lacking = [each for each in cann.lists if each.count]
+    for each in lacking:
+        named = ", ".join(each.missing[:3]) + (" ..." if each.count > 3 else "")
+        text = f"{each.count:,} of {each.files:,} files in {each.path} are missing: {named}."
+        if each.few:
+            text += " The list may be wrong."
+            yield Result(check="cann/files", standing=Standing.NOTE, text=text)
+        else:
+            yield broken("cann/files", text, "Install the package again: it was half installed.")
+    for each in cann.lists:
+        if each.changed:
+            text = f"{', '.join(each.changed)} was edited after it was installed."
+            yield Result(check="cann/files", standing=Standing.NOTE, text=text)
+    if cann.lists and not lacking:
+        count = sum(each.files for each in cann.lists)
+        text = f"All {count:,} files that CANN's packages list are there."
+        yield passed("cann/files", text)
 
 
 def _kernels(cann: Cann, config: ImageConfig, chip: str) -> Result:

@@ -25,6 +25,7 @@ from pydantic import (
 from cannery.common.cann_version import CannVersion
 from cannery.common.model import MACHINE_OF, Layout
 from cannery.common.outside import one_line, parse_json, printable, whole_number
+from cannery.verify.audit.file_lists import FileList, file_lists_of
 
 _CFG = re.compile(r":([^:\]]+)\]")
 """The release in a line of version.cfg: runtime_running_version=[7.6.T13.0.B094:8.0.T63]."""
@@ -43,7 +44,7 @@ class Cann:
 
     ``folder`` is the one that the environment names, else the first of ``homes``; ``chips`` are
     those with operator kernels; ``set_env`` are the vendor's scripts that set its variables;
-    ``stand_ins`` are the simulated packages.
+    ``stand_ins`` are the simulated packages. ``parts`` maps files of parts to their releases.
     """
 
     folder: str = ""
@@ -56,6 +57,8 @@ class Cann:
     operators: tuple[str, ...] = ()
     set_env: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()
+    parts: Mapping[str, str] = field(default_factory=dict)
+    lists: tuple[FileList, ...] = ()
 
     @property
     def chips(self) -> tuple[str, ...]:
@@ -92,7 +95,14 @@ def cann_of(probed: Mapping[str, Any], environment: Mapping[str, str]) -> Cann |
         operators=tuple(filter(_OPERATORS.fullmatch, map(str, probed.get("operators", ())))),
         set_env=tuple(map(str, probed.get("set_env", ()))),
         stand_ins=tuple(map(str, probed.get("simulated", ()))),
+        parts={path: _release(values) for path, values in files.items() if _is_of_release(path)},
+        lists=tuple(file_lists_of(probed.get("lists", ()), home)),
     )
+
+
+def _is_of_release(path: str) -> bool:
+    """Whether a file says of which release its part is; other parts have versions of their own."""
+    return path.endswith(("/compiler/version.info", "/runtime/version.info"))
 
 
 def _version(infos: Mapping[str, Mapping[str, str]], packages: Iterable[str]) -> str:

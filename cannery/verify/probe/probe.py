@@ -155,6 +155,7 @@ def ascend():
         "operators": sorted({os.path.basename(each) for each in below(homes, (KERNELS,))}),
         "set_env": below(FIRST, ("*/set_env.sh", "nnal/*/set_env.sh")),
         "simulated": stand_ins(homes),
+        "lists": [each for home in homes for each in compare(home)],  # file_lists.py, put before
     }
 
 

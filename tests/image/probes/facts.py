@@ -336,6 +336,7 @@ print(
             "twice": twice(),
             "left_overs": left_overs(),
             "torchair": os.path.exists(TORCHAIR),
+            "lists": compare(REAL),  # file_lists.py, put before
             "install_record": read("/etc/Ascend/ascend_cann_install.info"),
             "constraints": read(os.environ.get("PIP_CONSTRAINT", "")),
             "mount_points": {

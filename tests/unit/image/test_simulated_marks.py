@@ -14,6 +14,7 @@ import pytest
 
 from cannery.image.simulator_spec import MARK, MARKED, MARKER_FILE, marked_paths, marker_paths
 from cannery.verify.audit.facts import parse_probe
+from cannery.verify.auditing import probe_program
 from tests.unit.audits import PROJECT, TARGET
 from tests.unit.matrices import CHECKOUT
 
@@ -76,7 +77,7 @@ def test_files_copied_from_a_simulated_image_are_found(
 
 
 def _stand_ins(ascend: Path) -> tuple[str, ...]:
-    program = (PROBES / "probe.py").read_text(encoding="utf-8")
+    program = probe_program()
     program = program.replace('"/usr/local/Ascend"', repr(str(ascend)))
     env = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": f"{ascend}/mine/lib:"}
     argv = [sys.executable, "-c", program]

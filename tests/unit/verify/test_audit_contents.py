@@ -192,6 +192,40 @@ def test_a_chip_has_several_names_in_tags(
     assert checks["kernels/chip"].standing is standing
 
 
+def _listed(count: int, *, few: bool = False, changed: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What the probe says of a list of 2,593 files, of which so many are missing."""
+    missing = [f"opp/built-in/op_impl/ai_core/tbe/kernel/ascend910b/{n}" for n in range(count)]
+    found = {"list": f"{HOME}/opp_kernel/script/filelist.csv", "files": 2593, "count": count}
+    return {**found, "few": few, "missing": missing[:20], "changed": [*changed]}
+
+
+@pytest.mark.parametrize(
+    ("listed", "standing", "text"),
+    [
+        (_listed(0), Standing.PASSED, "All 2,593 files that CANN's packages list are there."),
+        (_listed(1200), Standing.BROKEN, "1,200 of 2,593 files in "),
+        (_listed(2, few=True), Standing.NOTE, "The list may be wrong."),
+        (_listed(0, changed=("conf/aoe.ini",)), Standing.NOTE, "conf/aoe.ini was edited"),
+    ],
+)
+def test_files_that_the_packages_list(
+    listed: dict[str, Any], standing: Standing, text: str
+) -> None:
+    facts = found_with(ascend={"lists": [listed]})
+    every = [each for each in judge_image(facts, OURS, COMPAT, KNOWN) if each.check == "cann/files"]
+    assert [each for each in every if each.standing is standing and text in each.text]
+
+
+def test_a_toolkit_with_parts_of_another_release() -> None:
+    infos = {**INFOS, f"{HOME}/runtime/version.info": {"version_dir": "8.1.RC1"}}
+    result = results(found_with(ascend={"infos": infos}))["cann/parts"]
+    assert result.standing is Standing.BROKEN
+    assert "says that it is 8.0.T39, and " in result.text
+    assert "runtime/version.info that it is 8.1.RC1." in result.text
+    infos[f"{HOME}/runtime/version.info"] = {"version_dir": "8.0.t39"}
+    assert "cann/parts" not in results(found_with(ascend={"infos": infos}))
+
+
 def test_a_chip_without_a_name() -> None:
     config = replace(FOREIGN, reference="theirs:1")
     assert results(found_with(), config)["kernels/chip"].standing is Standing.NOT_OURS

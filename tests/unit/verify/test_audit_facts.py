@@ -22,6 +22,7 @@ from cannery.verify.audit.facts import (
     parse_probe,
     record_of,
 )
+from cannery.verify.auditing import probe_program
 from tests.unit.audits import (
     COMPAT,
     DERIVED,
@@ -35,6 +36,7 @@ from tests.unit.audits import (
     found_with,
     said,
 )
+from tests.unit.image.file_lists import row, write_part
 
 PROBE = PROJECT.root / "cannery" / "verify" / "probe"
 
@@ -151,7 +153,7 @@ def _shell(program: str, path: str = "") -> str:
 
 
 def test_the_probe_runs_on_this_machine() -> None:
-    program = (PROBE / "probe.py").read_text(encoding="utf-8")
+    program = probe_program()
     found = parse_probe(_shell(program, str(Path(sys.executable).parent)))
     assert found.python.count(".") == 2
     assert "pytest" in found.versions
@@ -182,6 +184,9 @@ def _old_layout(ascend: Path) -> dict[str, str]:
     for each in ("opp", "opp_kernel", "runtime", "aarch64-linux"):
         (latest / each).symlink_to(f"../8.1.RC1/{each}")
     (ascend / "nnal" / "atb" / "latest").symlink_to("8.1.RC1")
+    write_part(home, "opp_kernel", row("opp_kernel/a"), row("opp_kernel/b"))
+    (home / "opp_kernel/a").touch()
+    write_part(older.parent, "opp_kernel", row("opp_kernel/c"))
     return {"ASCEND_HOME_PATH": str(latest)}
 
 
@@ -200,7 +205,7 @@ def _judged(cann: Cann | None, ascend: Path) -> None:
 
 def test_latest_is_a_folder_of_links(tmp_path: Path) -> None:
     named = _old_layout(tmp_path)
-    program = (PROBE / "probe.py").read_text(encoding="utf-8")
+    program = probe_program()
     program = program.replace('"/usr/local/Ascend"', repr(str(tmp_path)))
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=named
@@ -208,6 +213,9 @@ def test_latest_is_a_folder_of_links(tmp_path: Path) -> None:
     cann = parse_probe(done.stdout).cann
     _judged(cann, tmp_path)
     assert cann and cann.nnal == "8.1.RC1"
+    [listed] = cann.lists
+    assert (listed.files, listed.count, listed.missing) == (2, 1, ("opp_kernel/b",))
+    assert {*cann.parts.values()} == {"8.1.RC1"}
 
 
 def _without_python(folder: Path, ascend: str, environment: dict[str, str]) -> str:

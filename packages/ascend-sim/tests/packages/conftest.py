@@ -208,7 +208,7 @@ class Machine:
             capture_output=True,
             text=True,
             env={**self.variables, **(variables or {})},
-            timeout=60,
+            timeout=600,
             check=False,
         )
 

@@ -268,8 +268,11 @@ def test_failed_operators_are_logged_but_exit_with_zero(
     assert "[ERROR]: cannot copy" in result.stdout
     assert "[ERROR]: cannot copy" in machine.log("ascend")
     home = machine.ascend / "cann-9.1.1/share/info"
-    assert (home / "ops_math/version.info").is_file()
-    assert not (home / "ops_nn/version.info").is_file()
+    assert (home / "ops_math/scene.info").is_file()
+    # What names the release and the files is there first.
+    assert (home / "ops_nn/version.info").is_file()
+    assert (home / "ops_nn/script/filelist.csv").is_file()
+    assert not (home / "ops_nn/scene.info").is_file()
 
 
 @pytest.mark.parametrize("component", [TOOLKIT, KERNELS])

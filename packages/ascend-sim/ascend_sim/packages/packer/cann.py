@@ -34,6 +34,9 @@ CXX_ABIS = (0, 1)
 HCCL_TEST = "tools/hccl_test"
 WITHOUT_HCCL_TEST = ("5.", "6.")
 
+OPERATORS = ("abs", "add", "cast", "fill", "mat_mul_v3", "reduce_sum", "softmax_v2", "transpose")
+"""Each has a folder beside the others' and a file of settings, as in every release; no kernels."""
+
 NNAL_INFO_BEFORE = ("8.0.", "8.1.RC1")
 """Releases of NNAL whose package leaves no .info file."""
 
@@ -88,6 +91,8 @@ def toolkit(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Pac
         arch=spec.arch,
         tree=tree,
         home=root,
+        root=root,
+        lists=layout.lists,
         templates=(*scripts, info),
         parts=contents.parts,
         wheels=contents.wheels,
@@ -125,6 +130,10 @@ def kernels(spec: Spec, entry: PackageSpec, layout: Layout) -> Package:
     content = {"simulated": True, "kernels": [], "chip": entry.chip, "version": version}
     tree.add_file(f"{folder}/simulated_kernels.json", json.dumps(content, indent=2) + "\n")
     tree.add_file(f"{folder}/accepted_types", types_file(accepted_types(chip)))
+    config = f"{folder.rpartition('/')[0]}/config/{load_chip(chip).kernels}"
+    for name in OPERATORS:
+        tree.add_file(f"{folder}/{name}/{name}.json", json.dumps(content) + "\n")
+        tree.add_file(f"{config}/{name}.json", json.dumps(content) + "\n")
     add_version_infos(tree, spec, entry, layout, layout.operator_infos)
     info = ""
     if layout.operators_info:
@@ -140,6 +149,8 @@ def kernels(spec: Spec, entry: PackageSpec, layout: Layout) -> Package:
         arch=spec.arch,
         tree=tree,
         home=folder,
+        root=root,
+        lists=layout.lists,
         templates=(info,) if info else (),
         parts=contents.parts,
         wheels=contents.wheels,
@@ -183,6 +194,8 @@ def nnal(spec: Spec, entry: PackageSpec, layout: Layout, device: Path) -> Packag
         arch=spec.arch,
         tree=tree,
         home=root,
+        root=root,
+        lists=layout.lists,
         templates=templates,
         parts={"atb": ()},
         needs_toolkit=spec.cann,

@@ -34,9 +34,9 @@ class Layout:
     toolkit's. ``latest`` is a folder of links to what is in ``toolkit_tree``, or empty.
     ``toolkit_infos`` and ``operator_infos`` are the folders of the tree with a version.info, whose
     text is ``version_info`` (``atb_version_info`` is NNAL's). Those below share/info also have a
-    scene.info. ``operators_info`` says whether the operators have an .info file of their own, and
-    so refuse another chip's; ``soft_operators`` whether their installers go on after an error, and
-    do not know --check.
+    scene.info. ``lists`` is the folder of a part with its list of files. ``operators_info`` says
+    whether the operators have an .info file of their own, and so refuse another chip's;
+    ``soft_operators`` whether their installers go on after an error, and do not know --check.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Layout:
     contents: dict[str, Contents]
     part_files: str
     info_place: str
+    lists: str
     version_info: str
     atb_version_info: str
     version_cfg: bool

@@ -20,6 +20,9 @@ class Package:
     tree: Tree
     # The folder with its marker.
     home: str
+    # The folder of the release, and where a part's list is below it; there are no lists without.
+    root: str
+    lists: str
     # Files in which the installer writes the install path.
     templates: tuple[str, ...]
     # Inner packages with the beginnings of their paths; the first one has the rest.

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from . import marker
 from .errors import PackError
+from .file_list import add_list
 from .layout import PACKAGES
 from .names import INTERNAL_VERSION
 from .package import Package
@@ -94,10 +95,11 @@ def _write_part(
         files = padding.files.get(name, 0)
         size = padding.size * files // max(1, sum(padding.files.values()))
         add_padding(own, f"{package.home}/padding/{name}", name, files, size)
-    rows = _rows(own)
+    first, others = _rows(own, add_list(own, package, name))
     how = entry.fails if fails else ""
     if how:
-        rows.insert(len(rows) // 2, f"file|640|{package.home}/{_LOST}|")
+        others.insert(len(others) // 2, f"file|640|{package.home}/{_LOST}|")
+    rows = first + others
     wheels = {each: of for each, of in package.wheels.items() if each in own.files}
     payload = Tree()
     for each, file in own.files.items():
@@ -143,14 +145,17 @@ def _own(package: Package, name: str) -> Tree:
     return own
 
 
-def _rows(tree: Tree) -> list[str]:
-    """The lines of the installer's list: folders, then files and links."""
-    rows = [f"folder|750|{path}|" for path in sorted(tree.directories) if _PLAIN not in f"{path}/"]
+def _rows(tree: Tree, before: set[str]) -> tuple[list[str], list[str]]:
+    """The lines of the installer's list: folders with the files ``before``, then the others."""
+    first = [f"folder|750|{path}|" for path in sorted(tree.directories) if _PLAIN not in f"{path}/"]
     modes = {path: each.mode for path, each in tree.files.items()}
     modes |= {path: each.mode for path, each in tree.streams.items()}
+    others = []
     for path, mode in sorted(modes.items()):
-        rows.append(f"{'plain' if _PLAIN in path else 'file'}|{mode:o}|{path}|")
-    return rows + [f"link||{path}|{link.target}" for path, link in sorted(tree.links.items())]
+        row = f"{'plain' if _PLAIN in path else 'file'}|{mode:o}|{path}|"
+        (first if path in before else others).append(row)
+    links = [f"link||{path}|{link.target}" for path, link in sorted(tree.links.items())]
+    return first, others + links
 
 
 def _title(name: str) -> str:
