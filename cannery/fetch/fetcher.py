@@ -71,6 +71,9 @@ class Terms:
         if not (self.has_hash(file) or self.first_use):
             what = f"nobody publishes a sha256 of {file.name}, so a download cannot be verified."
             fix = "Add --trust-first-use to write the hash of the first download down for review."
+            if is_in_apt(file):
+                what = f"the servers have no sha256 of {file.name} to verify a download with."
+                fix = "Take it by --source apt, from Huawei's signed repository (docs/cann.md)."
             problems.append(Lacks(what=what, fix=f"{fix} Or get it from: {file.origin}."))
         return problems
 
