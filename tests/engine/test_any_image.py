@@ -205,7 +205,7 @@ MISTAKES = {
     " >triton-3.5.0.dist-info/RECORD"
     f" && echo 'triton/__init__.py,sha256={OF_TRITON[:43]},9'"
     " >triton_ascend-3.2.0.dist-info/RECORD": ("packages/triton", "compat/triton"),
-    f"RUN mv {KERNELS}/ascend910b {KERNELS}/ascend310p": ("kernels/chip",),
+    f"RUN mv {KERNELS}/ascend910b {KERNELS}/ascend310p": ("kernels/chip", "cann/files"),
     "RUN mkdir -p /usr/local/Ascend/driver && echo 1 >/usr/local/Ascend/driver/version.info": (
         "driver/baked-in",
     ),

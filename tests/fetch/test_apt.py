@@ -185,6 +185,13 @@ def test_the_licence_is_asked_for_before_the_repository(
     assert not published.requests
 
 
+def test_a_refusal_of_first_use_names_the_repository_if_it_has_the_file(tmp_path: Path) -> None:
+    own = fetcher(tmp_path, terms=Terms(accepted_by="Tester"))
+    assert "Take it by --source apt" in refusal(own)
+    older = replace(TOOLKIT, name=NAME.replace(RELEASE, "8.3.RC1"))
+    assert "Add --trust-first-use" in refusal(own, older)
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

@@ -82,25 +82,29 @@ class Machine:
 
 
 @pytest.fixture(scope="session")
-def pack(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Packed]:
-    """The packages of the first target with a release of CANN, each made once."""
+def pack(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Packed]:
+    """The packages of a release of CANN, each made once."""
     device = tmp_path_factory.mktemp("device")
     for name in DEVICE:
         (device / name).parent.mkdir(parents=True, exist_ok=True)
         (device / name).write_text(f"made-up {name}\n")
-    made: dict[str, Packed] = {}
+    made: dict[tuple[str, ...], Packed] = {}
 
-    def packed(cann: str) -> Packed:
-        if cann not in made:
-            first = next(each for each in TARGETS if each.cann.version == cann and each.with_nnal)
-            target = replace(first, platform=PLATFORM)
+    def packed(cann: str, chip: str = "", platform: str = PLATFORM) -> Packed:
+        """Of the first target with NNAL, if there is any."""
+        key = (cann, chip, platform)
+        if key not in made:
+            fitting = [each for each in TARGETS if each.cann.version == cann]
+            fitting = [each for each in fitting if not chip or each.chip == chip]
+            first = max(fitting, key=lambda each: each.with_nnal)
+            target = replace(first, platform=platform)
             folder = tmp_path_factory.mktemp("packed")
             (folder / "spec.json").write_text(json.dumps(package_spec(target)))
             argv: list[str | Path] = [sys.executable, "-B", PACK, "--spec", folder / "spec.json"]
             argv += ["--device", device, "--out", folder / "out"]
             subprocess.run(argv, check=True)
-            made[cann] = Packed(target, folder / "out" / "artifacts")
-        return made[cann]
+            made[key] = Packed(target, folder / "out" / "artifacts")
+        return made[key]
 
     return packed
 
@@ -112,7 +116,7 @@ def machine(tmp_path: Path) -> Machine:
 
 @pytest.fixture(scope="session")
 def installed(
-    pack: Callable[[str], Packed], tmp_path_factory: pytest.TempPathFactory
+    pack: Callable[..., Packed], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], Machine]:
     """A machine with all packages of a release of CANN. It must not be changed."""
     made: dict[str, Machine] = {}

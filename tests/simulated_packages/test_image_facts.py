@@ -16,19 +16,31 @@ from cannery.fetch.artifacts import is_stand_in
 from .conftest import Machine, Packed
 
 PROBE = Path(__file__).parents[1] / "image" / "probes" / "facts.py"
+FILE_LISTS = PROBE.parents[3] / "cannery" / "image" / "context" / "file_lists.py"
+
+
+def looks(each: ast.stmt) -> bool:
+    """Whether a statement looks at the container, as one with what the command line says."""
+    names = {inner.id for inner in ast.walk(each) if isinstance(inner, ast.Name)}
+    is_value = isinstance(each, ast.Assign | ast.AugAssign)
+    return is_value and bool(names & {"sys", "os", "RECORD", "HOME", "ENTRIES", "FILES", "entries"})
 
 
 def probe(machine: Machine, home: str) -> dict[str, Any]:
     """The probe's functions, which look at ``machine`` in place of a container."""
-    tree = ast.parse(PROBE.read_text(encoding="utf-8"))
-    tree.body = [each for each in tree.body if isinstance(each, ast.Import | ast.FunctionDef)]
+    text = "\n\n".join(each.read_text(encoding="utf-8") for each in (FILE_LISTS, PROBE))
+    tree = ast.parse(text)
+    kinds = (ast.Import, ast.FunctionDef, ast.Assign, ast.AugAssign)
+    tree.body = [each for each in tree.body if isinstance(each, kinds) and not looks(each)]
     found: dict[str, Any] = {
         "ASCEND": str(machine.ascend),
         "HOME": str(machine.ascend / home),
         "REAL": str((machine.ascend / home / "opp").resolve().parent),
         "NOT_OURS": (),
     }
+    constants = {**found}
     exec(compile(tree, str(PROBE), "exec"), found)
+    found.update(constants)
     found["FILES"] = found["files"](found["entries"](str(machine.ascend)))
     return found
 

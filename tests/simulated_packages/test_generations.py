@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stand-in of each generation of CANN, for both machines: install-cann, image tests and audit.
+
+The trees have the paths at which checks were wrong with the vendor's packages: libraries for the
+device's own CPU, archives, wheels and lists of files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cannery.common.model import Layout
+from cannery.matrix.project import Project
+from cannery.verify.audit.contents import judge_image
+from cannery.verify.audit.facts import ImageConfig, parse_probe
+from cannery.verify.audit.report import Result, Standing
+from cannery.verify.auditing import probe_program
+from tests.unit.image.context_programs import load
+
+from .conftest import COMPONENTS, PLATFORM, ROOT, Machine, Packed
+from .test_image_facts import probe
+
+GENERATIONS = (
+    *("6.3.RC1.alpha003", "8.0.RC3", "8.1.RC1", "8.3.RC1", "8.5.0", "9.0.0", "9.1.0", "9.2.0"),
+)
+CHIPS = {"310p": "ascend310p", "910b": "ascend910b", "a3": "ascend910_93", "950": "ascend950"}
+PROJECT = Project(root=ROOT)
+COMPAT, KNOWN = PROJECT.compat(), PROJECT.matrix().cann
+KERNELS = "opp/built-in/op_impl/ai_core/tbe/kernel"
+
+
+@dataclass(frozen=True)
+class Site:
+    """A machine with CANN, which ``install-cann`` has installed."""
+
+    machine: Machine
+    packed: Packed
+
+    @property
+    def home(self) -> Path:
+        version = self.packed.target.cann.version
+        names = {Layout.CANN: f"cann-{version}", Layout.ASCEND_TOOLKIT: f"ascend-toolkit/{version}"}
+        return self.machine.ascend / names[self.packed.target.cann.layout]
+
+
+@pytest.fixture
+def install(
+    tmp_path: Path, pack: Callable[..., Packed], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Site]:
+    """Installs packages with the program of the build, which may refuse them."""
+    module = load("install-cann", monkeypatch)
+    machine = Machine.make(tmp_path)
+    monkeypatch.setattr(module, "ASCEND", machine.ascend)
+    monkeypatch.setattr(module, "RECORDS", tmp_path / "etc/Ascend")
+    monkeypatch.setattr(module, "BEFORE", tmp_path / "before")
+    monkeypatch.setattr(module, "FACTS", tmp_path / "facts.json")
+    logs = (tmp_path / "var/log/ascend_seclog", tmp_path / "var/log/cann_atb_log")
+    monkeypatch.setattr(module, "LOGS", logs)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ASCEND_SIM_ROOT", str(tmp_path))
+
+    def site(cann: str, chip: str = "910b", platform: str = PLATFORM) -> Site:
+        packed = pack(cann, chip, platform)
+        target = packed.target
+        for name, word in (("uname", target.machine), ("arch", target.machine)):
+            (tmp_path / "bin" / name).write_text(f"#!/bin/sh\necho {word}\n", encoding="utf-8")
+            (tmp_path / "bin" / name).chmod(0o755)
+        facts = {"release": cann, "toolkit": cann, "layout": str(target.cann.layout)}
+        facts |= {"machine": target.machine, "operators": CHIPS[chip]}
+        (tmp_path / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+        for component in (each for each in COMPONENTS if each in target.artifacts):
+            module.main(component, str(packed.file(component)), "", "true")
+        return Site(machine, packed)
+
+    return site
+
+
+def sourced(site: Site) -> dict[str, str]:
+    """The variables that CANN's script sets."""
+    script = f"set +u; . {site.machine.ascend}/ascend-toolkit/set_env.sh; env -0"
+    # It asks for the machine, too.
+    env = {"PATH": f"{site.machine.root}/bin:/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, check=True)
+    pairs = (each.split("=", 1) for each in done.stdout.decode().split("\0") if "=" in each)
+    return dict(pairs)
+
+
+@pytest.mark.parametrize("machine_name", ["aarch64", "x86_64"])
+@pytest.mark.parametrize("cann", GENERATIONS)
+def test_each_generation_passes_what_is_checked_of_its_files(
+    install: Callable[..., Site],
+    monkeypatch: pytest.MonkeyPatch,
+    cann: str,
+    machine_name: str,
+) -> None:
+    words = {"aarch64": "linux/arm64", "x86_64": "linux/amd64"}
+    site = install(cann, platform=words[machine_name])
+    for name, value in sourced(site).items():
+        monkeypatch.setenv(name, value)
+    found = probe(site.machine, str(site.home.relative_to(site.machine.ascend)))
+    found["RECORD"] = {"machine": machine_name}
+    files = found["elf_machines"](str(site.machine.root / "site-packages"))
+    assert files["wrong"] == []
+    other = {"aarch64": "x86_64", "x86_64": "aarch64"}[machine_name]
+    assert files["counts"][other] > 1
+    lists = found["compare"](str(site.home))
+    assert len(lists) > 4
+    assert [each for each in lists if each["missing"] and not each["few"]] == []
+    # A library in a folder that programs load from is another matter.
+    folder = Path(os.environ["LD_LIBRARY_PATH"].split(":")[0]).resolve()
+    device = next(path for path in site.home.rglob("libruntime.so") if "device" in path.parts)
+    shutil.copy(device, folder / "libwrong.so")
+    monkeypatch.setitem(found["RECORD"], "machine", "x86_64")
+    found["FILES"].append(str(folder / "libwrong.so"))
+    wrong = found["elf_machines"](str(site.machine.root / "site-packages"))["wrong"]
+    assert str(folder / "libwrong.so") in wrong
+
+
+def half_installed(site: Site) -> None:
+    folder = site.home / KERNELS
+    for path in [each for each in sorted(folder.rglob("*.json")) if "simulated" not in each.name]:
+        path.unlink()
+    for path in site.home.rglob("libop*_nn.so"):
+        path.unlink()
+
+
+def other_kernels(site: Site) -> None:
+    [folder] = (site.home / KERNELS).glob("ascend*")
+    folder.rename(folder.with_name("ascend910" if folder.name != "ascend910" else "ascend310p"))
+
+
+def other_nnal(site: Site) -> None:
+    top = site.machine.ascend / "nnal/atb"
+    (top / site.packed.target.cann.version).rename(top / "8.5.0")
+    (top / "latest").unlink()
+    (top / "latest").symlink_to("8.5.0")
+    for path in (top / "8.5.0").glob("ascend_nnal_install.info"):
+        text = path.read_text(encoding="utf-8")
+        path.chmod(0o644)
+        path.write_text(text.replace(site.packed.target.cann.version, "8.5.0"), encoding="utf-8")
+
+
+def no_opp(site: Site) -> None:
+    shutil.rmtree(site.home / "opp")
+
+
+def driver_inside(site: Site) -> None:
+    (site.machine.ascend / "driver/lib64/driver").mkdir(parents=True)
+    (site.machine.ascend / "driver/lib64/driver/libascend_hal.so").touch()
+
+
+def torch_moved(site: Site) -> None:
+    """The distributions of ``judged`` have it."""
+
+
+DEFECTS: dict[Callable[[Site], None], str] = {
+    half_installed: "cann/files",
+    other_kernels: "kernels/chip",
+    other_nnal: "compat/nnal",
+    no_opp: "cann/files",
+    driver_inside: "driver/baked-in",
+    torch_moved: "compat/torch_npu",
+}
+TAGS = {
+    "quay.io/ascend/cann:9.1.0-310p-ubuntu22.04-py3.12": "310p",
+    "quay.io/ascend/cann:9.1.0-910b-openeuler24.03-py3.11": "910b",
+    "quay.io/ascend/cann:9.1.0-a3-ubuntu22.04-py3.12": "a3",
+    "quay.io/ascend/cann:9.1.0-950-ubuntu22.04-py3.12": "950",
+    "quay.io/ascend/vllm-ascend:v0.22.1rc1-310p": "310p",
+    "quay.io/ascend/vllm-ascend:v0.22.1rc1": "910b",
+    "quay.io/ascend/vllm-ascend:v0.22.1rc1-910c": "a3",
+    "quay.io/ascend/vllm-ascend:v0.22.1rc1-a5-openeuler": "950",
+}
+"""Names as the vendor and vllm-ascend tag their images, and the chip."""
+
+
+def probed(site: Site) -> dict[str, Any]:
+    """What the probe says of this CANN; of all else, what it says of an image of others."""
+    program = probe_program().replace('"/usr/local/Ascend"', repr(str(site.machine.ascend)))
+    program = program.replace('("/usr/local",)', repr((str(site.machine.ascend.parent),)))
+    argv = [sys.executable, "-I", "-c", program]
+    done = subprocess.run(argv, env=sourced(site), capture_output=True, text=True, check=True)
+    facts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1].partition(": ")[2])
+    facts |= {"python": {"path": "/usr/local/bin/python3", "version": "3.11.14"}}
+    facts |= {"torch_file": "", "other_pythons": {}, "triton": {}, "shell_files": {}}
+    # This machine's Python has not what CANN's programs import.
+    facts |= {"cann_programs": {}}
+    facts["driver"] = [each for each in facts["driver"] if "/Ascend/" in each]
+    return facts
+
+
+def judged(
+    site: Site, facts: Mapping[str, Any], reference: str, torch: str = "2.10.0"
+) -> list[Result]:
+    """What the audit says of an image with such a name."""
+    place = "/usr/local/python3.11/lib/python3.11/site-packages"
+    versions = {"torch": torch, "torch-npu": "2.10.0"} if "vllm" in reference else {}
+    found = {name: [[each, place]] for name, each in versions.items()}
+    parsed = parse_probe(f"cannery-probe: {json.dumps({**facts, 'distributions': found})}")
+    environment = dict(facts["environment"])
+    architecture = {"aarch64": "arm64", "x86_64": "amd64"}[site.packed.target.machine]
+    config = ImageConfig(reference=reference, architecture=architecture, environment=environment)
+    return [*judge_image(parsed, config, COMPAT, KNOWN)]
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_images_of_others_get_the_right_verdict(
+    install: Callable[..., Site], tmp_path: Path, chip: str
+) -> None:
+    whole = install("9.1.0", chip)
+    references = [each for each, of in TAGS.items() if of == chip]
+    facts = probed(whole)
+    for reference in references:
+        results = judged(whole, facts, reference)
+        assert not [each for each in results if each.standing is Standing.BROKEN], results
+        assert "cann/files" in {each.check for each in results if each.standing is Standing.PASSED}
+    kept = tmp_path / "kept"
+    shutil.copytree(whole.machine.ascend, kept, symlinks=True)
+    for spoil, check in DEFECTS.items():
+        shutil.rmtree(whole.machine.ascend)
+        shutil.copytree(kept, whole.machine.ascend, symlinks=True)
+        spoil(whole)
+        facts = probed(whole)
+        for reference in references:
+            if spoil is torch_moved and "vllm" not in reference:
+                continue
+            named = (
+                f"{reference.rpartition('-')[0]}-{chip}" if spoil is other_kernels else reference
+            )
+            results = judged(whole, facts, named, "2.12.0" if spoil is torch_moved else "2.10.0")
+            wrong = {each.check for each in results if each.standing is Standing.BROKEN}
+            assert check in wrong, (spoil.__name__, reference, results)
