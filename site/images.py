@@ -44,6 +44,19 @@ _NAMES = {
 _ARCHITECTURES = {"linux/arm64": "arm aarch64 kunpeng", "linux/amd64": "x86 x86_64"}
 """Platform to more words that people search for."""
 
+_HARDWARE = {
+    "910b": "ascend910b 昇腾910b atlas 800t a2 atlas 800i a2 atlas 900 a2 pod atlas 300t a2",
+    "a3": "ascend910c 昇腾910c 910c atlas 800t a3 atlas 800i a3 atlas 900 a3 superpod",
+    "310p": "ascend310p 昇腾310p 310p3 atlas 300i pro atlas 300i duo atlas 300v",
+    "910": "ascend910 昇腾910 ascend910a 昇腾910a atlas 800 9000",
+    "950": "ascend950 昇腾950 a5 atlas 950 superpod atlas 850 atlas 350",
+    "310b": "ascend310b 昇腾310b atlas 200i a2 atlas 500 a2",
+}
+"""Chip to the names of its hardware, as vllm-ascend's and CANN's documents have them."""
+
+_JOINED = ("python", "torch", "torch_npu", "deepspeed", "vllm", "mindspore", "triton_ascend")
+"""Components whose name people write before a version, with a space or without."""
+
 
 class _Pool:
     """Numbers values, equal ones with the same number."""
@@ -209,6 +222,7 @@ def _image(target: Target, pool: _Pool) -> dict[str, Any]:
             if name != "kernels"
         ],
         "unverified": target["unverified"],
+        "unjudged": [each["text"] for each in target["findings"] if each["verdict"] == "unjudged"],
         "offline": _offline(target),
         "interim": cann["interim"] and cann["nearest_public"],
         "verdicts": [_result(result) for result in target["verdicts"]],
@@ -240,7 +254,10 @@ def _words(target: Target) -> str:
     """What the search looks at, in lower case, beside components, packages and lines of texts."""
     summary, platform = target["summary"], target["platform"]
     words = [target["id"], summary, chinese(summary), f"chip {target['chip']}"]
-    words += [platform, _ARCHITECTURES.get(platform, "")]
+    words += [platform, _ARCHITECTURES.get(platform, ""), _HARDWARE.get(target["chip"], "")]
+    versions = {name: text for name, text in target["components"].items() if name in _JOINED}
+    for name, text in {**versions, "cann": target["cann"]["version"]}.items():
+        words += [f"{name} {text}", f"{name}{text}"]
     words += [strings(name)[f"words.{_use(target)}"] for name in LANGUAGES]
     if release := target["release"]:
         words += [target["published"], release["tag"], *release["tags"]]

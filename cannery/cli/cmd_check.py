@@ -63,8 +63,9 @@ def run(options: CheckOptions, project: Project) -> None:
         return targets
 
     def text(targets: Judged) -> str:
-        sources = project.compat().sources.values()
-        aged = outdated([s for s in sources if s.is_own or project.is_checkout], today)
+        compat = project.compat()
+        sources = [s for s in compat.sources.values() if s.is_own or project.is_checkout]
+        aged = outdated(sources, today, compat.absences)
         matrix = project.matrix()
         every = len(targets) == len(matrix.targets)
         unused = (

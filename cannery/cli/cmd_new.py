@@ -11,6 +11,7 @@ from itertools import takewhile
 from cannery.cli import results
 from cannery.cli.command import Command
 from cannery.common import console
+from cannery.common.files import now
 from cannery.common.model import Target
 from cannery.common.option import flag
 from cannery.compat.files import load_archives
@@ -18,7 +19,7 @@ from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
 from cannery.matrix.text import MatrixText
 from cannery.options import FORMAT, NewOptions
-from cannery.update.new_target import Choice, choose, judged, propose
+from cannery.update.new_target import Choice, choose, judged, propose, warnings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +71,8 @@ def _add(options: TypedNewOptions, project: Project) -> None:
     proposal = propose(options, compat, matrix, load_archives(), targets)
     for where, lines in proposal.entries:
         matrix.add(where, lines)
-    judged(matrix.files, compat)
-    for line in proposal.notes:
+    new = judged(matrix.files, compat).targets[proposal.id]
+    for line in (*proposal.notes, *warnings(new, compat, now()[:10])):
         console.say(line)
     if not options.write:
         text = "".join(f"{line}\n" for line in _lines(proposal.entries))

@@ -19,12 +19,13 @@ from cannery.common.files import now, read_text
 from cannery.common.option import flag, option
 from cannery.common.package_index import PackageIndex
 from cannery.engine.base import building_architecture
-from cannery.lock.index_versions import KEYS, ask, questions
+from cannery.lock.index_versions import KEYS, ask, is_whole, questions
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.schema import parse_matrix
 from cannery.matrix.text import VersionChange, find_uses, rewrite
 from cannery.options import FORMAT, INDEX_URL, IndexOptions, TargetOptions
+from cannery.update.absences import absence_questions, arrived
 from cannery.update.base_updates import update_bases
 from cannery.update.new_pairs import propose_pairs
 from cannery.update.updates import UpdateNotice, compare
@@ -76,8 +77,9 @@ class UpdateOptions(IndexOptions, TargetOptions):
 COMMAND = Command(
     description="Asks the package index for torch_npu, DeepSpeed, msprobe, Mooncake and "
     "Ray, and shows which versions are newer than those in matrix.yaml and compat.yaml, and "
-    "which targets they would change. No index names the CANN that a torch_npu needs: where "
-    "compat.yaml has no row for it, you are asked to add one. --new proposes whole targets.",
+    "which targets they would change; and what has come that compat.yaml calls absent. No index "
+    "names the CANN that a torch_npu needs: where compat.yaml has no row for it, you are asked to "
+    "add one. --new proposes whole targets.",
     reads="matrix.yaml, compat.yaml, and the package index; with --table a makers' table",
     writes="with --write matrix.yaml and cannery/data/; with --packages images/",
     example="update --check",
@@ -106,7 +108,11 @@ def run(options: UpdateOptions, project: Project) -> None:
     chosen = [target.id for target in selected(options, project)]
     text = read_text(project.matrix_file)
     uses = find_uses(text, matrix, KEYS, project.catalogue)
-    news = compare(uses, chosen, compat, ask(questions(uses, chosen, compat), source))
+    # Those who keep compat.yaml can enter it there.
+    looks = project.is_checkout and is_whole(uses, chosen)
+    absent = absence_questions(compat) if looks else []
+    answers = ask([*questions(uses, chosen, compat), *absent], source)
+    news = [*compare(uses, chosen, compat, answers), *arrived(compat, answers)]
     _show(news, as_json=options.format == "json")
     count = sum(not notice.remark for notice in news)
     if not count:
@@ -150,6 +156,8 @@ def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> 
         results.show({"targets": [*new.targets], "rows": rows, "text": new.text})
     elif new.text:
         print(program.text(new.text))
+    for line in new.unread:
+        console.say(f"left out: {line}")
     summary = f"{counted(len(new.targets), 'new target')}, {counted(len(new.rows), 'new row')}"
     if options.check and new.text:
         what = f"matrix.yaml and compat.yaml lack {summary}."

@@ -115,7 +115,7 @@ def _judge_interpreter(subject: Subject) -> Iterator[Finding]:
         yield Finding("python", Verdict.FORBIDDEN, text, "python", place=place, fix=fix)
 
 
-_SECTIONS = {
+WHEEL_SECTIONS = {
     "torch": "torch_wheels",
     "torch_npu": "torch_npu_wheels",
     "apex": "apex",
@@ -133,7 +133,7 @@ def judge_wheels(subject: Subject) -> Iterator[Finding]:
         if wrong := _wrong_wheel(subject, component, wheel, target.artifacts[component].name):
             text = f"{wheel.file} cannot be the wheel of {component}: {wrong}."
             fix = "Correct the file name, in which {tag}, {abi} and {machine} are filled in."
-            if section := _SECTIONS.get(component):
+            if section := WHEEL_SECTIONS.get(component):
                 # A plugin is declared under the version of the DeepSpeed that it is for.
                 key = component
                 place: Place = (section, wheel.version, "file")
@@ -174,7 +174,7 @@ def _wrong_wheel(subject: Subject, component: str, wheel: VendorWheel, file: str
 def _is_version(version: Version, component: str, wheel: VendorWheel, subject: Subject) -> bool:
     """Whether the file has the declared version, as far as the declaration is about the file."""
     application = subject.target.application
-    other = component not in _SECTIONS and application and component != application.component
+    other = component not in WHEEL_SECTIONS and application and component != application.component
     if component == "deepspeed_plugin" or other:
         return True
     try:

@@ -7,7 +7,7 @@ docs/reference.md has the fields of the JSON.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from cannery.common.console import fold
@@ -23,6 +23,9 @@ Judged = Sequence[tuple[Target, Sequence[Finding]]]
 
 _FRESH = 45
 """Days for which the reading of a changing document is current."""
+
+_FRESH_ABSENCE = 30
+"""The same, of one by which something is absent."""
 
 
 def summary(judged: Judged, today: str) -> list[str]:
@@ -105,19 +108,28 @@ def require_read(sources: Iterable[Source], today: str) -> None:
         raise MatrixError(wrong)
 
 
-def outdated(sources: Iterable[Source], today: str) -> list[str]:
-    """A warning for source changing document whose last reading is too old."""
+def outdated(sources: Iterable[Source], today: str, absences: Collection[Source] = ()) -> list[str]:
+    """A warning for each changing document whose last reading is too old.
+
+    By those of ``absences`` something is absent.
+    """
     newest: dict[str, Source] = {}
     for source in sources:
         if source.read and source.read >= newest.get(source.document, source).read:
             newest[source.document] = source
     ages = {source: days_between(source.read, today) for source in newest.values()}
-    return [
-        f"warning: {source.cite} was last read on {source.read}, {days} days ago: "
-        "see whether it says more now, and enter that with today as 'read'."
-        for source, days in ages.items()
-        if days > _FRESH
-    ]
+    documents = {source.document for source in absences}
+    warnings = []
+    for source, days in ages.items():
+        absent = source.document in documents
+        if days > (_FRESH_ABSENCE if absent else _FRESH):
+            why = ", and rows say what it lacks" if absent else ""
+            look = " 'build.py update' looks for it." if absent else ""
+            warnings.append(
+                f"warning: {source.cite} was last read on {source.read}, {days} days ago{why}: "
+                f"see whether it says more now, and enter that with today as 'read'.{look}"
+            )
+    return warnings
 
 
 def explanation(target: Target, findings: Iterable[Finding], width: int, *, verbose: bool) -> str:

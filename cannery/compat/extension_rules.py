@@ -72,7 +72,10 @@ def judge_deepspeed(subject: Subject) -> list[Finding]:
         return [_without_torch("deepspeed", target.deepspeed)]
     rows = _of_version(subject.compat, version)
     plugins = [row for row in rows if row.plugin]
-    if plugins and not target.deepspeed_plugin:
+    minor, torch = target.python.minor, subject.torch
+    # Then the plugin would not help.
+    refused = any(row.refused and torch and _fits(row, torch, minor) for row in rows)
+    if plugins and not target.deepspeed_plugin and not refused:
         text = f"deepspeed {version} needs the deepspeed_npu plugin made for it."
         fix = f"Declare its wheel under deepspeed_plugins: {version}."
         return [_deepspeed(Verdict.FORBIDDEN, text, plugins, fix=fix)]

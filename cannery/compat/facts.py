@@ -66,7 +66,8 @@ class Pairing(Row):
     """A torch, a torch_npu ("" where the source names none) and a CANN that go together.
 
     ``pythons`` are the minors that the best source names, ``wheels_pythons`` those for which the
-    last source has wheels; both may be empty.
+    last source has wheels; both may be empty. ``chips`` are those that the source is for, where it
+    names any.
     """
 
     torch: values.WheelVersion
@@ -81,6 +82,8 @@ class Pairing(Row):
     apex: str = ""
     app: values.App = ""
     triton_ascend: values.Triton = ""
+    mooncake: str = ""
+    chips: values.Chips = ()
 
     def statements(self) -> Iterable[tuple[Source, tuple[str, ...]]]:
         """Each source that names Pythons, with the Pythons that it names."""
@@ -377,6 +380,13 @@ class Compat(Model):
     @cached_property
     def _patterns(self) -> tuple[str, ...]:
         return tuple(name for name in self.by_package if "*" in name)  # as nvidia-*
+
+    @cached_property
+    def absences(self) -> frozenset[Source]:
+        """The sources by which something is absent, with a day of reading."""
+        absent = [row for row in (*self.packages, *self.known_bad) if row.absent]
+        rows = (*absent, *(row for row in self.wheels if not row.pythons))
+        return frozenset(source for row in rows for source in row.sources if source.read)
 
     @cached_property
     def by_wheel(self) -> Mapping[tuple[str, str], Sequence[Wheels]]:

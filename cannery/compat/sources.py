@@ -6,13 +6,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, Field, ValidationInfo, ValidatorFunctionWrapHandler
+from pydantic import (
+    AfterValidator,
+    Field,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    model_validator,
+)
 from pydantic.json_schema import SkipJsonSchema
 
 from cannery.common.errors import Span, did_you_mean
-from cannery.common.models import Model, Parsed, raise_mistakes
+from cannery.common.models import MistakesError, Model, Parsed, raise_mistakes
 from cannery.compat import values
 
 OWN_ROWS = "compat.yaml"
@@ -86,11 +92,20 @@ Cited = Annotated[tuple[Source, ...], Parsed(_cite, of=values.Names, info=True)]
 class Row(Model):
     """One row, with its sources, the best one first.
 
-    Two rows are never the same row, even if they say the same.
+    Two rows are never the same row, even if they say the same. ``absent``: it is about what
+    something lacks, as a wheel of an index, and a source of it has the day on which it was read.
     """
 
     sources: Cited = Field(alias="source")
     note: str = ""
+    absent: bool = False
+
+    @model_validator(mode="after")
+    def _was_read(self) -> Self:
+        if self.absent and self.sources and not any(source.read for source in self.sources):
+            what = "what is absent now may come: none of these sources has a day of reading."
+            raise MistakesError([(("source",), what, "Give one of them 'read', as 2026-11-28.")])
+        return self
 
     def __eq__(self, other: object) -> bool:
         return self is other

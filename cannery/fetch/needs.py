@@ -104,7 +104,7 @@ class Supply(StrEnum):
     FIRST_USE = "first use"
     """It is downloaded, and its hash is recorded, because nobody publishes one."""
     BY_HAND = "by hand"
-    """No server is known that has it."""
+    """A build does not download it: its origin says who has it."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def summary(needs: Sequence[Sequence[Need]]) -> list[str]:
         Supply.DOWNLOAD: "--accept-eula NAME downloads all files",
         Supply.FIRST_USE: "--accept-eula NAME --trust-first-use downloads all files, some of which "
         "have no published hash",
-        Supply.BY_HAND: "some files are on no known server",
+        Supply.BY_HAND: "some files must be put there by hand, from the origin that is named",
     }
     order = [*texts]
     hardest = [

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 
 from packaging.requirements import InvalidRequirement
@@ -56,12 +57,24 @@ class Runtime:
     glibc: str
 
 
+class Kind(StrEnum):
+    """Which files of a package are asked for. Only the usual ones must be there."""
+
+    USUAL = "usual"
+    """Final releases with a wheel, or of those without wheels with an sdist."""
+    WHEELS = "wheels"
+    """Wheels, also of pre-releases."""
+    ANY = "any"
+    """Wheels and sdists, also of pre-releases."""
+
+
 @dataclass(frozen=True, kw_only=True, order=True)
 class Question:
     """Asks which versions of ``package`` the index has for ``runtime``."""
 
     package: str
     runtime: Runtime
+    kind: Kind = Kind.USUAL
 
 
 Answers = Mapping[Question, Collection[Version]]
@@ -140,7 +153,11 @@ def ask(questions: Iterable[Question], source: PackageIndex) -> dict[Question, f
         raise EngineError(problems) from None
     results = dict(zip(asked, (future.result() for future in given), strict=True))
     there = {question.package for question, (versions, _) in results.items() if versions}
-    missing = {q.package: output for q, (_, output) in results.items() if q.package not in there}
+    missing = {
+        q.package: output
+        for q, (_, output) in results.items()
+        if q.package not in there and q.kind is Kind.USUAL
+    }
     if missing:
         fix = "Check --index-url and 'pip config list'."
         lines = [
@@ -155,7 +172,8 @@ def _ask(question: Question, source: PackageIndex) -> tuple[frozenset[Version], 
     """The versions, and the warnings of pip."""
     argv = [sys.executable, "-P", "-m", "pip", "-vv", "--disable-pip-version-check", "--no-input"]
     argv += ["index", "versions", question.package, "--python-version", question.runtime.python]
-    if question.package not in _SDISTS:
+    argv += ["--pre"] * (question.kind is not Kind.USUAL)
+    if question.package not in _SDISTS and question.kind is not Kind.ANY:
         # pip does not derive the platforms whose wheels are compatible.
         names = platforms(question.runtime.machine, question.runtime.glibc)
         argv += ["--only-binary", ":all:", *(f"--platform={name}" for name in names)]

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Annotated
 
-from packaging.version import Version
 from pydantic import AfterValidator
 
-from cannery.common.cann_version import CannVersion
 from cannery.common.errors import Problem, UsageError, closest, did_you_mean, some_of
-from cannery.common.model import TRITON_ASCEND, CannRelease, Target
-from cannery.compat import Finding
+from cannery.common.model import CHIPS, TRITON_ASCEND, USUAL_CHIP, CannRelease, Target
+from cannery.compat import Compat, Finding
+from cannery.compat.combination import has_ended, rank, whole_source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +170,7 @@ def _qualities(target: Target) -> dict[str, str]:
         "flavour": target.flavour,
         "platform": target.platform,
         "architecture": target.docker_arch,
-        "application": target.application.component if target.application else "",
+        "application": target.application.component if target.application else "none",
     }
 
 
@@ -201,26 +200,24 @@ Condition = Annotated[str, AfterValidator(_condition)]
 
 
 def recommended_first(
-    rules: Mapping[str, Sequence[str]], targets: Mapping[str, Target]
+    rules: Mapping[str, Sequence[str]], targets: Mapping[str, Target], compat: Compat | None
 ) -> dict[str, Target]:
     """``targets`` with those first that are recommended by ``rules``, use to conditions.
 
-    A use for which no target fits is left out.
+    Those for the usual chip are the first. A use or a chip for which no target fits is left out.
     """
-    # Those that are known to work, and all files of which anyone can have.
     candidates = {
         name: target
         for name, target in targets.items()
-        if not target.unverified and all(file.is_downloadable for file in target.artifacts.values())
+        if not target.unverified
+        and all(file.is_downloadable for file in target.artifacts.values())
+        and (compat is None or (whole_source(target, compat) and not has_ended(target, compat)))
     }
     recommended: dict[str, Target] = {}
-    for use, conditions in rules.items():
-        with suppress(UsageError):
-            best = max(select_targets(candidates, (), conditions), key=_rank)
-            recommended.setdefault(best.id, replace(best, recommended=use))
+    for chip in (USUAL_CHIP, *(chip for chip in CHIPS if chip != USUAL_CHIP)):
+        for use, conditions in rules.items():
+            with suppress(UsageError):
+                fitting = select_targets(candidates, (), [*conditions, f"chip={chip}"])
+                best = max(fitting, key=rank)
+                recommended.setdefault(best.id, replace(best, recommended=use))
     return {**recommended, **{name: t for name, t in targets.items() if name not in recommended}}
-
-
-def _rank(target: Target) -> tuple[CannVersion, Version, int]:
-    cann = CannVersion.parse(target.cann.version)
-    return cann, Version(target.torch or "0"), -len(target.components)

@@ -292,7 +292,7 @@ def parse_matrix(
         if id(value) not in used and top.place(key, each).file == name
     )
     return Matrix(
-        targets=recommended_first(shape.recommended, targets),
+        targets=recommended_first(shape.recommended, targets, facts),
         cann=shape.cann,
         unused=tuple(unused),
         findings=findings,

@@ -16,6 +16,7 @@ import yaml
 from cannery.common.documents import load_yaml
 from cannery.common.errors import MatrixError, Problem, Span
 from cannery.common.model import Target
+from cannery.compat.base_rules import WHEEL_SECTIONS
 from cannery.matrix.families import Catalogue, expand
 from cannery.matrix.files import CATALOGUE, DATA, FACTS, MATRIX, Data, ToolText
 from cannery.matrix.matrix import Matrix
@@ -182,7 +183,8 @@ def has_place(files: Data, name: str) -> bool:
 def with_sha256(files: Data, name: str, sha256: str) -> Data:
     """``files`` of a matrix with the ``sha256`` of the file ``name``, where it has none.
 
-    It goes beside the name; of a file of a layout, to the others of its CANN release.
+    It goes beside the name; of a file of a layout, to the others of its CANN release; of a wheel,
+    to those of its version.
     """
     for path in (MATRIX, *DATA):
         if path not in files or isinstance(files[path], ToolText):
@@ -191,15 +193,25 @@ def with_sha256(files: Data, name: str, sha256: str) -> Data:
             return {**files, path: text}
     matrix = MatrixText(files)
     with suppress(MatrixError):  # what cannot be read or edited stays as it is
-        for version, release in parse_files(files).cann.items():
-            packages = [file for each in release.packages.values() for file in each.files]
-            if any(file.name == name and not file.sha256 for file in packages):
-                if matrix.keys("cann", version, "sha256"):
-                    matrix.add(("cann", version, "sha256"), (f"{name}: {sha256}",))
-                else:
-                    matrix.add(("cann", version), ("sha256:", f"  {name}: {sha256}"))
-                break
+        if place := next(_of_patterns(parse_files(files), name), ()):
+            if matrix.keys(*place, "sha256"):
+                matrix.add((*place, "sha256"), (f"{name}: {sha256}",))
+            else:
+                matrix.add(place, ("sha256:", f"  {name}: {sha256}"))
     return matrix.files
+
+
+def _of_patterns(matrix: Matrix, name: str) -> Iterator[tuple[str, str]]:
+    """The definitions with a pattern that stands for the file ``name``, which has no sha256."""
+    for version, release in matrix.cann.items():
+        packages = [file for each in release.packages.values() for file in each.files]
+        if any(file.name == name and not file.sha256 for file in packages):
+            yield "cann", version
+    for target in matrix.targets.values():
+        for component, wheel in target.vendor_wheels.items():
+            file = target.artifacts[component]
+            if file.name == name and not file.sha256 and component in WHEEL_SECTIONS:
+                yield WHEEL_SECTIONS[component], wheel.version
 
 
 def _with_sha256_beside(text: str, name: str, sha256: str) -> str:

@@ -20,6 +20,7 @@ from cannery.common.console import code, escaped
 from cannery.common.errors import MatrixError, Problem, Span, counted
 from cannery.common.model import Target
 from cannery.common.references import image_name
+from cannery.compat import Verdict
 from cannery.compat.check_report import finding_document
 from cannery.compat.facts import Driver
 from cannery.deploy import formats
@@ -53,7 +54,8 @@ class Entry:
     """A target with its newest release, the results of its checks, and where to try it.
 
     ``verdicts`` has at most one result for each kind of packages. ``reference`` is a name in a
-    registry, for examples while the image is not published.
+    registry, for examples while the image is not published. ``unjudged`` says of what no source
+    says anything, and what a source would have to name.
     """
 
     target: Target
@@ -61,6 +63,7 @@ class Entry:
     verdicts: tuple[Result, ...]
     trial: Trial | None
     reference: str
+    unjudged: tuple[str, ...] = ()
 
 
 def gather(project: Project, key_of: KeyOf) -> tuple[Entry, ...]:
@@ -80,6 +83,11 @@ def gather(project: Project, key_of: KeyOf) -> tuple[Entry, ...]:
             verdicts=verdicts(results[name]),
             trial=publishing.trials.get(name),
             reference=f"{repository}:{publishing.moving_tags(name, simulate=False)[0]}",
+            unjudged=tuple(
+                each.text
+                for each in matrix.findings.get(name, ())
+                if each.verdict is Verdict.NOT_JUDGED
+            ),
         )
         for name, target in matrix.targets.items()
     )
@@ -154,10 +162,11 @@ def inserted(text: str, content: str, file: str, markers: tuple[str, str]) -> st
 
 
 def _contents(entry: Entry) -> list[str]:
-    """The summary, and if there are any: its use, the published image and the trial."""
+    """The summary, and if there are any: its use, what is not judged, the image and the trial."""
     lines = [escaped(entry.target.summary)]
     if entry.target.recommended:
         lines.append(f"**recommended for {escaped(entry.target.recommended)}**")
+    lines += [f"not judged: {escaped(text)}" for text in entry.unjudged]
     if entry.record:
         simulated = " (simulated: no CANN)" if entry.record.simulated else ""
         lines.append(code(f"{entry.record.place}:{entry.record.tag}") + simulated)

@@ -96,7 +96,8 @@ class Publishing:
 def load(path: Path, matrix: Matrix) -> Publishing:
     """Read the tag policy in ``path``, whose targets are those of ``matrix``."""
     targets = matrix.targets.values()
-    uses = {target.recommended: target.id for target in targets if target.recommended}
+    # Of several chips, the first is the usual one.
+    uses = {each.recommended: each.id for each in [*targets][::-1] if each.recommended}
     context = {"matrix": matrix, "owners": {**uses, **{name: name for name in matrix.targets}}}
     policy = read_yaml(PublishFile, path, context=context).policy(matrix)
     if (key := policy.signed_with) and "://" not in key:

@@ -20,6 +20,7 @@ _COLUMNS = {
     "pair": re.compile(r"^pytorch/torch_npu$"),
     "app": re.compile(r"^vllm[ -]ascend$"),
     "triton_ascend": re.compile(r"triton"),
+    "mooncake": re.compile(r"mooncake"),
     "cann": re.compile(r"cann"),
     "branch": re.compile(r"branch|分支"),
     "torch_npu": re.compile(r"torchnpu|torch_npu|extension"),
@@ -53,6 +54,7 @@ class TableRow:
     beta: str
     app: str
     triton_ascend: str
+    mooncake: str = ""
 
     def line(self, source: str) -> str:
         """The row of compat.yaml, which cites ``source``."""
@@ -74,8 +76,7 @@ def read_table(text: str, name: str) -> list[TableRow]:
     }
     rows, problems = [], []
     for line, row in cells:
-        is_pair = row.keys() >= _PAIRS and row.get("app") != "main"  # not released
-        if not is_pair or any(_UNPAIRED.fullmatch(row[key]) for key in _PAIRS):
+        if not row.keys() >= _PAIRS or _left_out(row):
             continue
         try:
             rows.append(_row(row, pythons))
@@ -91,6 +92,23 @@ def read_table(text: str, name: str) -> list[TableRow]:
     if problems:
         raise MatrixError(problems)
     return rows
+
+
+def left_out(text: str) -> list[str]:
+    """Each row of ``text`` with columns for a pair that makes no row, with its line and why."""
+    return [
+        f"line {line} has {reason}: {', '.join(filter(None, row.values()))}"
+        for line, row in _cells(text)
+        if row.keys() >= _PAIRS and (reason := _left_out(row))
+    ]
+
+
+def _left_out(row: Mapping[str, str]) -> str:
+    """Why a row is of no released pair; "" for one that is."""
+    if row.get("app") == "main":
+        return "no release"
+    lacking = [key for key in sorted(_PAIRS) if _UNPAIRED.fullmatch(row[key])]
+    return f"no {' and no '.join(lacking)}" if lacking else ""
 
 
 def new_rows(rows: Iterable[TableRow], compat: Compat) -> list[TableRow]:
@@ -122,9 +140,10 @@ def _cells(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Every row of a table, with its line, counted from 1: known column to its text."""
     columns: list[str] = []
     before: Sequence[str] = ()
+    cann = ""
     for number, line in enumerate(text.splitlines(), 1):
         if not line.lstrip().startswith("|"):
-            columns, before = [], ()
+            columns, before, cann = [], (), ""
             continue
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if all(re.fullmatch(r":?-+:?", cell) for cell in cells):
@@ -141,6 +160,8 @@ def _cells(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
             row = dict(zip(columns, map(_plain, cells), strict=False))
             if "pair" in row:
                 row["torch"], row["torch_npu"] = map(_plain, (row["pair"] + "/").split("/")[:2])
+            if "cann" in row:  # a blank cell is one that is merged with that above
+                cann = row["cann"] = row["cann"] or cann
             yield number, {key: cell for key, cell in row.items() if key}
         before = cells
 
@@ -148,7 +169,7 @@ def _cells(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
 def _row(cells: Mapping[str, str], pythons: Mapping[str, str]) -> TableRow:
     torch, torch_npu, cann = cells["torch"], cells["torch_npu"], cells["cann"]
     app, product = cells.get("app", ""), cells.get("product", "")
-    triton_ascend = cells.get("triton_ascend", "")
+    triton_ascend, mooncake = cells.get("triton_ascend", ""), cells.get("mooncake", "")
     return TableRow(
         torch=str(Version(torch)),
         torch_npu=str(Version(_BETA.sub("", torch_npu).strip())),
@@ -158,6 +179,7 @@ def _row(cells: Mapping[str, str], pythons: Mapping[str, str]) -> TableRow:
         beta="true" if _BETA.search(torch_npu) else "",
         app=f"vllm-ascend v{Version(app)}" if app else "",
         triton_ascend="" if _UNPAIRED.fullmatch(triton_ascend) else str(Version(triton_ascend)),
+        mooncake="" if _UNPAIRED.fullmatch(mooncake) else str(Version(mooncake)),
     )
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from cannery.common import console
 from cannery.common.cann_version import CannVersion
 from cannery.common.console import fold
 from cannery.common.errors import MatrixError, Problem, UsageError
+from cannery.common.files import is_day
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.specifiers import normal_name
@@ -29,7 +31,7 @@ from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
 from cannery.matrix.text import MatrixText
 from cannery.options import NewOptions
-from cannery.update.makers_table import TableRow, new_rows, read_table
+from cannery.update.makers_table import TableRow, left_out, new_rows, read_table
 from cannery.update.new_target import cann_of, judged, short
 
 _PAIR = {"cann", "torch", "torch_npu"}
@@ -40,7 +42,8 @@ _WIDTH = 100
 class Proposals:
     """New rows and targets. ``text`` has all of them and the reasons against others, for people.
 
-    ``files`` has the new texts, and ``before`` those that they were made from.
+    ``files`` has the new texts, and ``before`` those that they were made from. ``unread`` are the
+    rows of the tables that name no pair, each with its line and why.
     """
 
     rows: tuple[TableRow, ...]
@@ -48,6 +51,7 @@ class Proposals:
     text: str
     files: Mapping[Path, str]
     before: Mapping[Path, str]
+    unread: tuple[str, ...]
 
 
 def propose_pairs(
@@ -70,11 +74,14 @@ def propose_pairs(
         fix = "Upgrade cannery for newer rows, or use --table in a checkout of it."
         raise UsageError(Problem(what="--table adds rows to a file of cannery.", fix=fix))
     rows: list[TableRow] = []
+    unread: list[str] = []
     for table in filter(None, tables):
-        new = new_rows(read_table(read_page(table, source.ca), table), compat)
-        facts = _with_rows(facts, new, table, today)
+        page = read_page(table, source.ca)
+        new = new_rows(read_table(page, table), compat)
+        facts = _with_rows(facts, new, table, page, today)
         compat = parse_compat(facts, FACTS)
         rows += new
+        unread += left_out(page)
     blocks = [["The table has rows that compat.yaml lacks:"]] if rows else []
     for new_row in rows:
         pair = f"    torch_npu {new_row.torch_npu} for CANN {new_row.cann} {new_row.app}"
@@ -106,6 +113,7 @@ def propose_pairs(
         text="\n\n".join("\n".join(fold(block, _WIDTH)) for block in blocks),
         files={path: text for path, text in texts.items() if text != before[path]} | locks,
         before=before,
+        unread=tuple(unread),
     )
 
 
@@ -189,26 +197,41 @@ def _with_pair(files: Data, row: Pairing, compat: Compat) -> tuple[Data, str]:
     return matrix.files, f"{like[-1]} of family {like[1]}"
 
 
-_OF_TORCH_NPU = ("torch-npu", 1, "maker", "Ascend/pytorch")
-_OF_A_PROJECT = ("vllm-ascend", 4, "project", "vllm-project/vllm-ascend")
-"""The source with the first state of a table, its rank, its kind, and whose it is."""
+_OF_TORCH_NPU = ("torch-npu", 1, "maker", "Ascend/pytorch", "COMPATIBILITY.md")
+_OF_A_PROJECT = ("vllm-ascend", 4, "project", "vllm-project/vllm-ascend", "versioning_policy.md")
+"""The source with the first state of a table, its rank, its kind, whose it is, and its document."""
+
+_DOCUMENTS = re.compile(r"(COMPATIBILITY|versioning_policy|release_notes|README)(\.\w+)?\.md")
+"""The makers' names of documents with tables; a copy may have any other."""
+
+_DAY = re.compile(r"\b(20[0-9]{2})[-./]([01][0-9])[-./]([0-3][0-9])\b")
 
 
-def _with_rows(text: str, rows: Sequence[TableRow], table: str, today: str) -> str:
-    """compat.yaml's ``text`` with ``rows``, and with the table as their source."""
+def _state_of(page: str, today: str) -> str:
+    """The newest day that ``page`` names, which is of its state; ``today`` if it names none."""
+    days = ("-".join(found) for found in _DAY.findall(page))
+    return max((day for day in days if is_day(day) and day <= today), default=today)
+
+
+def _with_rows(text: str, rows: Sequence[TableRow], table: str, page: str, today: str) -> str:
+    """compat.yaml's ``text`` with ``rows``, and with the table, the text ``page``, as source."""
     if not rows:
         return text
+    of = _OF_A_PROJECT if any(row.app for row in rows) else _OF_TORCH_NPU
+    first, rank, kind, maker, usual = of
     parts = urlsplit(table)
-    file = Path(parts.path)
+    file = Path(parts.path).name
+    document = file if _DOCUMENTS.fullmatch(file) else usual
     address = f"address: {parts.hostname}{parts.path}, " if parts.hostname else ""
-    first, rank, kind, maker = _OF_A_PROJECT if any(row.app for row in rows) else _OF_TORCH_NPU
+    copy = "" if parts.hostname else " in a copy"
     compat = MatrixText({FACTS: text})
     known = compat.keys("sources")
-    name = f"{first}-{normal_name(file.stem)}-{today}"
+    name = f"{first}-{normal_name(Path(document).stem)}-{today}"
     state = f"state_of: {first}, " if first in known else ""
     source = (
-        f"{name}: {{rank: {rank}, {state}kind: {kind}, date: {today}, read: {today}, "
-        f'cite: "{file.name} of {maker}", {address}about: its rows that were new on this day}}'
+        f"{name}: {{rank: {rank}, {state}kind: {kind}, date: {_state_of(page, today)}, "
+        f'read: {today}, cite: "{document} of {maker}", {address}'
+        f"about: its rows that were new when it was read{copy}}}"
     )
     if name not in known:
         compat.add(("sources",), (source,))

@@ -10,18 +10,21 @@ from typing import Any
 
 from packaging.version import Version
 
+from cannery.common.bases import PythonSource
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import MatrixError, Problem, UsageError, enumerated
 from cannery.common.model import USUAL_CHIP, Target
 from cannery.compat.extension_rules import apex_fits, deepspeed_fits
-from cannery.compat.facts import Compat
+from cannery.compat.facts import LIFETIMES, Compat
 from cannery.compat.files import Archive, file_row, name_in
+from cannery.compat.finding import lifetimes_of
 from cannery.compat.nearest import (
     Combination,
     combinations,
     compatible_rows,
     releases_for,
 )
+from cannery.fetch.needs import CANN
 from cannery.matrix.files import Data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.schema import parse_files
@@ -269,6 +272,22 @@ def propose(
         pair = f"torch_npu {known.torch_npu} is paired with CANN {known.row.cann}"
         notes.insert(0, f"{pair}, and compatible with CANN {known.cann}: {cited}")
     return Proposal(id=name, entries=tuple(entries), notes=tuple(notes))
+
+
+def warnings(target: Target, compat: Compat, today: str) -> list[str]:
+    """The packages of ``target`` that no server has, and its parts that ended before ``today``."""
+    lines = []
+    packages = {name: file for name, file in target.artifacts.items() if name in CANN}
+    if gone := [file.name for file in packages.values() if not file.is_downloadable]:
+        release = f"CANN {target.cann.version}"
+        lines.append(f"no server is known to have {release}: {enumerated(gone)} must be put there")
+    for key, row in lifetimes_of(target, compat).items():
+        if row and "" < row.ends < today:
+            own = key == "python" and target.python.source is PythonSource.BASE
+            of_base = "; the base maintains its own build" if own else ""
+            name = f"{LIFETIMES[row.component]} {row.version}"
+            lines.append(f"{name} was maintained until {row.ends}, which has passed{of_base}")
+    return lines
 
 
 def target_id(python: str, torch: str, cann: str, chip: str) -> str:

@@ -131,6 +131,7 @@ function notes(image) {
   return [
     release?.simulated && warn(say("simulated")),
     image.unverified && warn(say("unverified", { why: image.unverified })),
+    image.unjudged.map((what) => warn(say("unjudged", { what }))),
     image.offline > 0 && !release && warn(say("offline", { n: image.offline })),
     image.facets.flavour === "runtime" && warn(say("runtime")),
     release?.outdated.length && warn(say("stale", { names: release.outdated.join(", ") })),

@@ -24,9 +24,13 @@ function counts(images, wish, facet) {
   return found;
 }
 
-/** The images that fit, in the order that was asked for; without one, as they are. */
+/**
+ * The images that fit, in the order that was asked for. Of equal ones, those that have the words as
+ * they were written, one after the other, go first: "torch 2.7" is torch 2.7.1 before any other 2.7.
+ */
 function select(images, wish) {
-  const place = (image) => image.places[wish.sort] ?? 0;
+  const phrase = wish.words.join(" ");
+  const place = (image) => (image.places[wish.sort] ?? 0) * 2 + !image.words.includes(phrase);
   return images.filter((image) => fits(image, wish)).sort((a, b) => place(a) - place(b));
 }
 

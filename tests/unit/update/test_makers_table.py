@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from cannery.common.errors import MatrixError
-from cannery.update.makers_table import new_rows, read_table
+from cannery.update.makers_table import left_out, new_rows, read_table
 from tests.unit.compat_targets import COMPAT
 
 CHINESE = """\
@@ -106,6 +106,22 @@ def test_the_table_of_vllm_ascend() -> None:
         "{torch: 2.10.0, torch_npu: 2.10.0.post6, cann: 9.1.1, pythons: 3.10-3.12, "
         "app: vllm-ascend v0.24.0, triton_ascend: 3.2.2, source: table}"
     )
+
+
+def test_a_blank_cell_of_cann_is_the_one_above_and_what_names_no_pair_is_told() -> None:
+    table = ENGLISH + "|  | 2.8.0 | 2.8.0.post9 | v2.8.0-26.3.0 |\n"
+    table += "| CANN 9.0.9 | 2.7.1 | N/A | - |\n|  | 2.6.0 | 2.6.0.post9 | v2.6.0-26.0.9 |\n"
+    rows = read_table(table, "README.md")
+    pairs = [("2.9.0.post9", "9.1.1"), ("2.8.0.post9", "9.1.1"), ("2.6.0.post9", "9.0.9")]
+    assert [(row.torch_npu, row.cann) for row in rows] == pairs
+    assert left_out(table) == ["line 5 has no torch_npu: 9.0.9, 2.7.1, N/A, -"]
+
+
+def test_the_column_of_mooncake() -> None:
+    head, line, row, *_ = VLLM.splitlines()
+    table = f"{head} Mooncake |\n{line}---|\n{row} v0.3.11.post1 |\n"
+    [found] = read_table(table, "table.md")
+    assert found.line("x").endswith("triton_ascend: 3.2.2, mooncake: 0.3.11.post1, source: x}")
 
 
 def test_known_and_rejected_rows_are_not_new() -> None:

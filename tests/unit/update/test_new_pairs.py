@@ -189,7 +189,8 @@ def test_new_rows_of_a_table_are_used_and_cited(project: Project, tmp_path: Path
     assert (
         "  torch-npu-compatibility-2026-09-01: {rank: 1, state_of: torch-npu, kind: maker, "
         "date: 2026-09-01, read: 2026-09-01, "
-        'cite: "COMPATIBILITY.md of Ascend/pytorch"'
+        'cite: "COMPATIBILITY.md of Ascend/pytorch", about: its rows that were new when it was '
+        "read in a copy}"
     ) in text
     assert str(tmp_path) not in text
 
@@ -197,12 +198,16 @@ def test_new_rows_of_a_table_are_used_and_cited(project: Project, tmp_path: Path
 @pytest.mark.slow
 def test_a_table_of_a_project_is_cited_as_one(project: Project, tmp_path: Path) -> None:
     table = tmp_path / "versioning_policy.md"
-    table.write_text(VLLM, encoding="utf-8")
+    dated = f"{VLLM}\n| 2026.08.23 | v0.24.0 |\n| 2027.01.01 | later |\n"
+    table.write_text(dated, encoding="utf-8")
     result = proposals(project, str(table), "")
     text = result.files[tmp_path / "cannery/data/compat.yaml"]
     source = "vllm-ascend-versioning-policy-2026-09-01"
-    assert f"  {source}: {{rank: 4, state_of: vllm-ascend, kind: project," in text
+    # A document is of the newest day that it names, and not of the one on which it was read.
+    head = f"  {source}: {{rank: 4, state_of: vllm-ascend, kind: project, date: 2026-08-23, "
+    assert f'{head}read: 2026-09-01, cite: "versioning_policy.md of vllm-project' in text
     assert [row.app for row in result.rows] == ["vllm-ascend v0.24.0"]
+    assert result.unread[0].startswith("line 5 has no release: main, ")
     # A second table of the same day has the same source.
     write_facts(tmp_path, text)
     table.write_text(VLLM.replace("v0.24.0 | v0.24.0", "v0.24.1 | v0.24.0"), encoding="utf-8")
@@ -270,7 +275,7 @@ def test_both_tables_of_october_bring_all_their_pairs_judged_and_locked_in_one_r
     for path, text in result.files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    definition = "  9.2.0:\n    layout: cann\n    chips: [910b, 950, a3]\n"
+    definition = "  9.2.0:\n    layout: cann\n    chips: [310p, 910b, 950, a3]\n"
     assert definition in result.files[data / "cann.yaml"]
     sources = [row.sources[0].cite for row in project.compat().pairings if row.torch_npu in new]
     assert sources.count("COMPATIBILITY.md of Ascend/pytorch") == 10

@@ -17,7 +17,8 @@ from cannery.compat.files import load_archives
 from cannery.matrix.schema import load_matrix, parse_matrix
 from cannery.matrix.text import MatrixText
 from cannery.options import NewOptions
-from cannery.update.new_target import Proposal, propose, target_id
+from cannery.update.new_target import Proposal, propose, target_id, warnings
+from tests.policy.conftest import PROJECT
 from tests.unit.compat_targets import COMPAT
 from tests.unit.examples import times
 from tests.unit.matrices import DIGEST, MATRIX, OWN_FACTS, edited, write_facts
@@ -296,3 +297,17 @@ def test_every_proposal_loads_without_a_problem(
     (folder / "matrix.yaml").write_text(after, encoding="utf-8")
     targets = load_matrix(folder / "matrix.yaml").targets
     assert [*targets] == [*targets_of(TEXT), result.id]
+
+
+def test_a_release_that_no_server_has_and_what_has_ended_are_told() -> None:
+    targets = PROJECT.matrix().targets
+    on_920 = warnings(targets["py311-torch290-cann920"], COMPAT, "2026-11-28")
+    assert [line[:46] for line in on_920] == ["no server is known to have CANN 9.2.0: Ascend-"]
+    old, own = targets["py39-torch231-cann8t39"], "the base maintains its own build"
+    ended = [line for line in warnings(old, COMPAT, "2026-11-28") if "passed" in line]
+    assert ended == [
+        "torch_npu for torch 2.3.1 was maintained until 2026-06-07, which has passed",
+        f"Python 3.9 was maintained until 2025-10-31, which has passed; {own}",
+        "Debian bullseye was maintained until 2026-08-31, which has passed",
+    ]
+    assert warnings(targets["py311-torch2100-cann910"], COMPAT, "2026-11-28") == []
