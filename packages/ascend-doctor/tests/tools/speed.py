@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast a big log is read, and in how much memory: ``python -m tools.speed --gigabytes 2``.
+"""How fast a big log is read, in how much memory: ``python -m tests.tools.speed --gigabytes 2``.
 
 With ``--errors 1000`` all its lines are called errors and are alike.
 
@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parents[2]
 FAILURE = (
     "[rank5]: RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 5; 60.96 GiB total"
     " capacity; 58.01 GiB already allocated)\n"
