@@ -147,9 +147,12 @@ def make_small_checkout(
     """
     source = CHECKOUT / "cannery" / "image" / "context"
     copy_tree(source, root / "cannery" / "image" / "context")
+    # This file makes it a checkout, with paths of its own.
+    facts = root / "cannery/data/compat.yaml"
+    facts.parent.mkdir(parents=True)
+    facts.write_text(FACTS, encoding="utf-8")
     project = Project(root=root)
     for path, text in {
-        root / "cannery/data/compat.yaml": FACTS,
         project.publish_file: POLICY,
         project.templates / "Dockerfile.j2": DOCKERFILE,
         root / "tests" / "image" / "os" / "test_os.py": CHECK,
