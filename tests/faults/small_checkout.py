@@ -19,6 +19,7 @@ from cannery.image.render import Renderer
 from cannery.matrix.project import Project
 from cannery.matrix.schema import load_matrix
 from tests.copies import copy_tree
+from tests.fetch.run_files import run_file
 from tests.unit.matrices import CHECKOUT, FACTS, lock_for
 
 TARGET = "tiny"
@@ -105,8 +106,7 @@ IGNORED = "/.cannery/\n/artifacts/\n__pycache__/\n"
 
 def toolkit(number: int, step: str = ":") -> bytes:
     """The vendor's file of the build ``number``: ``step`` runs in the build, the rest is data."""
-    more = Random(number).randbytes(100_000)
-    return f"#!/bin/sh\n# {number}\n{step}\nexit 0\n".encode() + more
+    return run_file(Random(number).randbytes(100_000), step=step)
 
 
 def wheel(file: str) -> bytes:

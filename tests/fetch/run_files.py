@@ -24,8 +24,13 @@ def parts(*names: str, noise: bytes = b"") -> bytes:
     return gzip.compress(stream.getvalue(), mtime=0)
 
 
-def run_file(payload: bytes, *, old: bool = False, checksum: bool = True, lines: int = 30) -> bytes:
-    """A package with ``payload``; ``old`` for a header as of makeself 2.1, with MD5 alone."""
+def run_file(
+    payload: bytes, *, old: bool = False, checksum: bool = True, lines: int = 30, step: str = ":"
+) -> bytes:
+    """A package with ``payload``; ``old`` for a header as of makeself 2.1, with MD5 alone.
+
+    ``step`` is a line of shell code that it runs.
+    """
     hashes = (md5(payload).hexdigest() if old else "0" * 32, sha256(payload).hexdigest())
     hashes = hashes if checksum else ("0" * 32, "0" * 64)
     known = [f'MD5="{hashes[0]}"', *([] if old else [f'SHA="{hashes[1]}"'])]
@@ -34,7 +39,7 @@ def run_file(payload: bytes, *, old: bool = False, checksum: bool = True, lines:
         *('label="CANN"', 'script="./install.sh"', f'filesizes="{len(payload)}"', 'keep="n"'),
         f'offset=`head -n {lines} "$1" | wc -c`' if old else f'skip="{lines}"',
     ]
-    head += [": more shell code"] * (lines - len(head) - 1) + ["exit 0"]
+    head += [": more shell code"] * (lines - len(head) - 2) + [step, "exit 0"]
     return "\n".join([*head, ""]).encode() + payload
 
 
