@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cannery.common import documents
+from cannery.common.errors import Span
 from cannery.compat import Compat, judge
 from cannery.compat.finding import Finding
 from cannery.compat.sources import Row
@@ -116,7 +118,12 @@ def test_a_problem_without_a_place_is_found(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = documents.locate
-    monkeypatch.setattr(documents, "locate", lambda *given: (place(*given)[0], None))
+
+    def without_place(*given: Any) -> tuple[Any, Span | None]:
+        path, where = place(*given)
+        return path, None if where.file == "publish.yaml" else where
+
+    monkeypatch.setattr(documents, "locate", without_place)
     said = failed(campaign, edited("publish.yaml", "schema: 1", "schema: 2"))
     assert "no place" in said
 
