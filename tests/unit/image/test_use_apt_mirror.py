@@ -12,16 +12,16 @@ import pytest
 CONTEXT = Path(__file__).resolve().parents[3] / "cannery" / "image" / "context"
 DEBIAN = """\
 Types: deb
-URIs: http://deb.debian.org/debian
+URIs: http://debian.example.com/debian
 Suites: bookworm bookworm-updates
 Components: main
 
 Types: deb
-URIs: https://deb.debian.org/debian-security
+URIs: https://debian.example.com/debian-security
 Suites: bookworm-security
 Components: main
 """
-UBUNTU = "# ports\ndeb [arch=arm64] http://ports.ubuntu.com/ubuntu-ports jammy main\n"
+UBUNTU = "# ports\ndeb [arch=arm64] http://ubuntu.example.com/ubuntu-ports jammy main\n"
 
 
 @pytest.fixture
