@@ -51,6 +51,9 @@ DOCKERFILE = "FROM scratch\nCOPY --from=cannery . /\n"
 
 def test_the_engine_gets_the_files_of_the_content_key(project: Project, tmp_path: Path) -> None:
     copy = Project(root=tmp_path / "checkout")
+    facts = copy.root / "cannery/data/compat.yaml"
+    facts.parent.mkdir(parents=True)
+    facts.touch()
     shutil.copytree(project.build_context, copy.build_context)
     for name in ("guard/extra.pth", "seal-layer.orig", "__pycache__/a.pyc", "new/file"):
         path = copy.build_context / name
