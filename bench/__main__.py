@@ -84,11 +84,8 @@ def _measured(
     options: Namespace, project: Project, target: Target, folder: Path
 ) -> Iterator[list[Figure]]:
     """The figures that the options name, each as soon as it was measured."""
-    if options.first_use:
-        yield first_use.first_use(project.root, folder)
-        return
-    if options.ci:
-        for figure in first_use.ci(project.root, folder):
+    if options.new_machine:
+        for figure in first_use.new_machine(project.root, folder):
             yield [figure]
         return
     work = Work(

@@ -20,7 +20,7 @@ figures:
   c  rebuild after one library moved
   d  compiling the software device
   e  all targets that can be built here, one after the other: time and bytes
-  h  a command that judges all targets
+  h  commands in a project of forty targets
   i  the image tests
   k  cold build with packages of real size
   l  disk that such packages take
@@ -92,14 +92,9 @@ def _figures(parser: argparse.ArgumentParser) -> None:
 def _results(parser: argparse.ArgumentParser) -> None:
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
-        "--first-use",
+        "--new-machine",
         action="store_true",
-        help="measure only the README's two commands, on a machine without an engine",
-    )
-    instead.add_argument(
-        "--ci",
-        action="store_true",
-        help="measure only .ci/run, twice, on a machine without an engine",
+        help="measure only README's two commands and .ci/run, on a machine without an engine",
     )
     instead.add_argument(
         "--draw", action="store_true", help="measure nothing, and draw the stored results again"

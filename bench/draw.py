@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bench.limits import LIMITS, PASS_MS, Limit
+from bench.limits import LIMITS, Limit
 from bench.result import Figure
 
 _INTRO = """\
@@ -22,16 +22,12 @@ locked wheels and the same CANN packages; simulated ones are built beforehand fo
 sides. They are small; in the figures that name a size they are padded with files, for both sides.
 An image of either side is compared only after `import torch, torch_npu` has worked in it.
 Both sides download packages from the same package index, which was a proxy near the machine; a
-slower index adds the same download time to both sides. A sample in which a download stalls (ten
-seconds without bytes in a container that waits for them) is thrown away and taken again, at most
-twice; the column "runs" says so. [results/](results) has all samples.
+slower index adds the same download time to both sides. [results/](results) has all samples.
 
 """
 
-_BOUNDS = f"""\
-What each figure is bounded by. A command's limit is for a machine where `python -c pass` takes
-{PASS_MS} ms: its time is divided by that of `python -c pass` here, measured in turn, and multiplied
-by {PASS_MS} ms.
+_BOUNDS = """\
+What each figure is bounded by.
 
 | figure | limit | bounded by |
 |--|--|--|
@@ -42,13 +38,13 @@ def page(results: Mapping[str, Any]) -> str:
     """bench/README.md."""
     machine = results["machine"]
     said = (
-        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory']}; Linux "
-        f"{machine['kernel']}; Docker {machine['engine']}, buildx {machine['buildx']}; Python "
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory']}; "
+        f"Docker {machine['engine']}, buildx {machine['buildx']}; Python "
         f"{machine['python']}; arm64 under emulation: {machine['emulation']}.\n\n"
     )
-    header = "| | cannery | compared with | ratio | limit | met | runs | measured |\n"
+    header = "| | cannery | compared with | ratio | limit | met | runs | measured | Linux |\n"
     lines = [_row(key, figure) for key, figure in _ordered(results)]
-    table = header + "|--|--|--|--|--|--|--|--|\n" + "".join(lines)
+    table = header + "|--|--|--|--|--|--|--|--|--|\n" + "".join(lines)
     details = [_bounds(results), _details(results)]
     return _INTRO + "Medians, measured on " + said + table + "\n" + "\n".join(filter(None, details))
 
@@ -85,11 +81,9 @@ def _row(key: str, figure: Mapping[str, Any]) -> str:
     runs = str(len(figure["ours"]["samples"]))
     if reference:
         runs += f", {len(reference['samples'])}"
-    runs += "".join(
-        f"; {figure[what]} {what}" for what in ("repeated", "stalled", "failed") if figure.get(what)
-    )
+    runs += f"; {figure['failed']} failed" if figure.get("failed") else ""
     cells = [figure["title"], quantity(figure["ours"]["median"], unit), compared, ratio, at_most]
-    return f"| {' | '.join([*cells, verdict, runs, figure['date']])} |\n"
+    return f"| {' | '.join([*cells, verdict, runs, figure['date'], figure['kernel']])} |\n"
 
 
 def _passed(key: str, figure: Mapping[str, Any]) -> bool | None:
@@ -118,13 +112,13 @@ def _cell(text: str) -> str:
 
 
 def quantity(number: float, unit: str) -> str:
-    """``number`` with its unit, as in ``12.3 s``, ``1.80 GB`` or ``47 ms``."""
+    """``number`` with its unit, as in ``12.3 s``, ``0.87 s`` or ``1.80 GB``."""
     if unit == "bytes":
         for name, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
             if number >= size:
                 return f"{number / size:.2f} {name}"
         return f"{number:.0f} bytes"
-    return f"{number:.0f} ms" if unit == "ms" else f"{number:.1f} {unit}"
+    return f"{number:.1f} {unit}" if number >= 1 else f"{number:.2f} {unit}"
 
 
 def line(figure: Figure) -> str:
@@ -136,12 +130,8 @@ def line(figure: Figure) -> str:
     if figure.limit.at_most is not None:
         verdict = {True: "met", False: "EXCEEDED", None: "not comparable"}[figure.passed]
         text += f"; limit {_limit(figure.limit)}"
-        if figure.limit.on == "scaled" and figure.ratio is not None:
-            text += f", here {figure.ratio * PASS_MS:.0f}"
         text += f": {verdict}"
     samples = [figure.ours.samples, *([figure.reference.samples] if figure.reference else [])]
     counts = [f"samples: {', '.join(str(len(each)) for each in samples)}"]
-    counts += [f"{figure.repeated} repeated because a download stalled"] if figure.repeated else []
-    counts += [f"{figure.stalled} with a stalled download"] if figure.stalled else []
     counts += [f"{figure.failed} failed"] if figure.failed else []
     return f"{text} ({'; '.join(counts)})"

@@ -40,14 +40,10 @@ _TIMEOUT = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """A running engine; ``outer`` has the variables that select the machine's own engine.
-
-    ``gateway`` is the address through which its containers reach the network.
-    """
+    """A running engine; ``outer`` has the variables that select the machine's own engine."""
 
     host: str
     outer: dict[str, str]
-    gateway: str = ""
 
     def images(self) -> dict[str, str]:
         """Name to id of all images with a name."""
@@ -92,7 +88,7 @@ def private_engine() -> Iterator[Engine]:
     if os.geteuid():
         raise EngineError("these figures need a separate engine, and starting one needs root.")
     outer = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
-    with _alone(), bridge() as gateway:
+    with _alone(), bridge():
         DATA.mkdir(parents=True, exist_ok=True)
         root = Path(tempfile.mkdtemp(prefix="engine-", dir=DATA))
         process: subprocess.Popen[bytes] | None = None
@@ -103,7 +99,7 @@ def private_engine() -> Iterator[Engine]:
             os.environ["DOCKER_HOST"] = f"unix://{RUN}/docker.sock"
             os.environ["BUILDX_BUILDER"] = "default"
             _wait(process, root)
-            yield Engine(host=os.environ["DOCKER_HOST"], outer=outer, gateway=gateway)
+            yield Engine(host=os.environ["DOCKER_HOST"], outer=outer)
         finally:
             with undisturbed():
                 for name in _VARIABLES:

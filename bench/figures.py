@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench import figures_build, figures_commands, figures_device, figures_real, figures_set
@@ -92,18 +92,10 @@ def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
         CanneryError: a figure cannot be measured.
     """
     if "h" in letters:
-        yield figures_commands.check(work.project, work.runs)
+        yield figures_commands.forty(work.project, work.folder, work.runs)
     if not (left := [letter for letter in letters if letter in ON_ENGINE]):
         return
     with work.session() as session:
         for letter in left:
             console.say(f"figure ({letter})")
-            yield with_stalls(session, work.plan(), ON_ENGINE[letter])
-
-
-def with_stalls(session: Session, plan: Plan, measure: Builds) -> list[Figure]:
-    """The figures that ``measure`` returns, with the number of stalled downloads meanwhile."""
-    repeated, stalled = session.repeated, session.stalled
-    found = measure(session, plan)
-    repeated, stalled = session.repeated - repeated, session.stalled - stalled
-    return [replace(figure, repeated=repeated, stalled=stalled) for figure in found]
+            yield ON_ENGINE[letter](session, work.plan())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench import checkout, moves
 from bench.result import Figure, Series
-from bench.session import REPEATS, Session
+from bench.session import Session
 from bench.steps import longest
 from bench.timing import Timed, alternating
 from cannery.common import console
@@ -122,9 +122,7 @@ def moved(session: Session, plan: Plan) -> list[Figure]:
     lock = session.project.lock(plan.main).read_text(encoding="utf-8")
     folder = Path(tempfile.mkdtemp(prefix="moves-", dir=session.folder))
     version = plan.main.python.version
-    # A sample that is taken again needs another version.
-    count = plan.runs * (1 + REPEATS)
-    steps = moves.earlier(lock, moves.LIBRARY, version, count, folder)
+    steps = moves.earlier(lock, moves.LIBRARY, version, plan.runs, folder)
     copy = checkout.copied(session.project, folder / "checkout")
     used: list[str] = []
     left, theirs = iter(steps), iter(steps[plan.runs - plan.slow_runs :])
@@ -146,8 +144,8 @@ def moved(session: Session, plan: Plan) -> list[Figure]:
         session.require_version(plan.main, image, step.name, step.version)
         return done
 
-    ours = _Kept(lambda: session.without_stall(rebuild))
-    baseline = _Kept(lambda: session.without_stall(baseline_rebuild))
+    ours = _Kept(rebuild)
+    baseline = _Kept(baseline_rebuild)
     samples = alternating((plan.runs, plan.slow_runs), (ours, baseline))
     # The figure has steps out of the logs, which are in the folder.
     figure = _moved_figure(plan, samples, used, (ours, baseline))

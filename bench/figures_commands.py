@@ -1,36 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures (h) and (i): a command that judges the whole matrix, and the image tests of a target."""
+"""Figures (h) and (i): commands in a team's project of forty targets, and the image tests."""
 
 from __future__ import annotations
 
+import re
+import resource
 import sys
-from functools import partial
+from pathlib import Path
 
 from bench.figures_build import Plan
 from bench.result import Figure, Series
 from bench.session import Session
-from bench.timing import alternating, once, timed
+from bench.timing import timed
+from cannery.common.errors import CanneryError
+from cannery.common.process import run
 from cannery.matrix.project import Project
 
-_RUNS = 15
+_MATRIX = re.compile(r"^```yaml\n(schema: .*?)^```", re.MULTILINE | re.DOTALL)
+_COMMANDS = {"list": ["list"], "check": ["check"], "render": ["render", "--check"]}
 
 
-def check(project: Project, runs: int) -> list[Figure]:
-    """``build.py check`` as a whole process, against a Python process that does nothing."""
-    ours = partial(once, [sys.executable, str(project.root / "build.py"), "check"])
-    nothing = partial(once, [sys.executable, "-c", "pass"])
-    ours()
-    count = max(runs, _RUNS)
-    samples = alternating((count, count), (ours, nothing))
+def forty(project: Project, folder: Path, runs: int) -> list[Figure]:
+    """(h) Processor time of commands that read all targets of docs/forty-images.md.
+
+    Raises:
+        CanneryError: a command failed.
+    """
+    page = (project.root / "docs" / "forty-images.md").read_text(encoding="utf-8")
+    [matrix] = _MATRIX.findall(page)
+    (team := folder / "forty").mkdir()
+    (team / "matrix.yaml").write_text(matrix, encoding="utf-8")
+    cannery = [sys.executable, str(project.root / "build.py"), "--project", str(team)]
+    _processor([*cannery, "sync"])
     return [
         Figure(
-            key="check",
-            title=f"build.py check of all {len(project.matrix().targets)} targets",
-            unit="ms",
-            ours=Series(what="whole process", samples=samples[0]),
-            reference=Series(what="python -c pass", samples=samples[1]),
+            key=f"forty-{name}",
+            title=f"processor time: {' '.join(words)}, in a project of forty targets",
+            unit="s",
+            ours=Series(
+                what="whole process",
+                samples=tuple(_processor([*cannery, *words]) for _ in range(runs or 5)),
+            ),
         )
+        for name, words in _COMMANDS.items()
     ]
+
+
+def _processor(argv: list[str]) -> float:
+    """The seconds of processor time of a command and its children, user and system; getrusage(2).
+
+    Raises:
+        CanneryError: it failed.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    code, said = run(argv)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if code:
+        raise CanneryError(f"'{' '.join(argv)}' failed ({code}): {said.strip()}")
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def tests(session: Session, plan: Plan) -> list[Figure]:

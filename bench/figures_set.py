@@ -45,7 +45,7 @@ def all_targets(session: Session, plan: Plan) -> list[Figure]:
     images, freed = {}, 0
     for number, target in enumerate(targets, start=1):
         freed += _make_room(session)
-        after[target.id] = done = session.counted(session.ours(target))
+        after[target.id] = done = session.ours(target)
         name = session.ours_name(target)
         images[target.id] = storage.layers(name)
         session.engine.remove(name)

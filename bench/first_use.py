@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the README's two commands, and .ci/run, from a fresh clone on a new machine."""
+"""Measures README's two commands and then .ci/run, in a fresh clone on a new machine."""
 
 from __future__ import annotations
 
@@ -49,14 +49,20 @@ def printed(readme: str) -> str:
     return found[1]
 
 
-def first_use(root: Path, folder: Path) -> list[Figure]:
-    """The seconds that a new user waits on a new machine.
+def new_machine(root: Path, folder: Path) -> Iterator[Figure]:
+    """README's two commands and ``.ci/run``, in a fresh clone on a new machine.
 
     Raises:
         UsageError: this machine has some of the programs already.
         EngineError: a command failed.
     """
     clone = _cloned(root, folder)
+    yield from first_use(clone)
+    yield from ci(clone)
+
+
+def first_use(clone: Path) -> list[Figure]:
+    """The seconds that a new user waits for README's two commands. Raises as ``new_machine``."""
     readme = (clone / "README.md").read_text(encoding="utf-8")
     spent = []
     try:
@@ -80,20 +86,19 @@ def first_use(root: Path, folder: Path) -> list[Figure]:
     ]
 
 
-def ci(root: Path, folder: Path) -> Iterator[Figure]:
-    """``.ci/run`` on a new machine, and again; and the first part of it, the README's tests.
+def ci(clone: Path) -> Iterator[Figure]:
+    """``.ci/run`` after README's commands, and again; and the first part of it, README's tests.
 
     The duration in minutes, and of the whole the processor time beside it. Each is there as
     soon as it was measured. A run that failed after all its parts is a figure too, which is not
     within its limit; the failure is raised at the end.
 
-    Raises: as ``first_use``.
+    Raises as ``new_machine``.
     """
-    clone = _cloned(root, folder)
     parts = (clone / ".ci" / "run").read_text(encoding="utf-8").count("\ntook ")
     problems: list[Problem] = []
     for tests, whole, when in (
-        ("tests-first", "ci-first", "from a fresh clone on a bare Debian 12"),
+        ("tests-first", "ci-first", "after the first two commands"),
         ("tests-again", "ci-again", "again, with what the first run has left"),
     ):
         done = _timed(["bash", ".ci/run"], clone)

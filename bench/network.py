@@ -26,8 +26,8 @@ _POOL = ipaddress.IPv4Network("10.208.0.0/12")
 
 
 @contextmanager
-def bridge() -> Iterator[str]:
-    """Make the bridge and its rules, and always remove them at the end. Yields its address.
+def bridge() -> Iterator[None]:
+    """Make the bridge and its rules, and always remove them at the end.
 
     Raises:
         EngineError: this machine does not allow it.
@@ -41,7 +41,7 @@ def bridge() -> Iterator[str]:
         for rule in _rules(str(subnet)):
             table, chain, *rest = rule
             _must("iptables", "-w", "-t", table, "-I", chain, *rest)
-        yield str(subnet[1])
+        yield
     finally:
         with undisturbed():
             remove()

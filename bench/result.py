@@ -40,10 +40,8 @@ class Series:
 class Figure:
     """One line of the report: our samples and the reference. ``LIMITS`` has the limit of its key.
 
-    ``repeated`` counts the samples that were thrown away and taken again, because a download
-    stalled, and ``stalled`` those in which one stalled and that are here all the same. ``failed``
-    counts the samples of a command that did all of its work and found something wrong, such as a
-    test that failed. ``detail`` is stored with the figure and must be JSON.
+    ``failed`` counts the samples of a command that did all of its work and found something wrong,
+    such as a test that failed. ``detail`` is stored with the figure and must be JSON.
     """
 
     key: str
@@ -51,8 +49,6 @@ class Figure:
     unit: str
     ours: Series
     reference: Series | None = None
-    repeated: int = 0
-    stalled: int = 0
     failed: int = 0
     detail: Mapping[str, Any] = field(default_factory=dict)
 
@@ -76,7 +72,7 @@ class Figure:
     def _compared(self) -> float | None:
         return self.reference.median if self.reference else None
 
-    def to_json(self, *, date: str, commit: str) -> dict[str, Any]:
+    def to_json(self, *, date: str, commit: str, kernel: str) -> dict[str, Any]:
         """The figure's entry in the results file."""
         return {
             "title": self.title,
@@ -84,11 +80,10 @@ class Figure:
             "ours": _series(self.ours),
             "reference": _series(self.reference) if self.reference else None,
             "ratio": None if self.ratio is None else _rounded(self.ratio),
-            "repeated": self.repeated,
-            "stalled": self.stalled,
             "failed": self.failed,
             "date": date,
             "commit": commit,
+            "kernel": kernel,
             "detail": dict(self.detail),
         }
 
@@ -116,7 +111,8 @@ def merged(
 ) -> dict[str, Any]:
     """``old`` results, in which ``figures`` replace those with the same keys."""
     kept = dict(old.get("figures", {}))
-    kept |= {figure.key: figure.to_json(date=date, commit=commit) for figure in figures}
+    facts = {"date": date, "commit": commit, "kernel": machine["kernel"]}
+    kept |= {figure.key: figure.to_json(**facts) for figure in figures}
     return {"schema": SCHEMA, "machine": dict(machine), "figures": kept}
 
 

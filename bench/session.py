@@ -11,7 +11,6 @@ from pathlib import Path
 
 from bench import baseline
 from bench.engine import Engine, hand_over
-from bench.stalls import Watch
 from bench.timing import Timed, require_cold, timed
 from cannery.common import console
 from cannery.common.bases import Base
@@ -27,9 +26,6 @@ from cannery.engine.builder import find_builder
 from cannery.engine.simulator import Simulated, simulate
 from cannery.matrix.project import Project
 
-REPEATS = 2
-"""How often a sample is taken again at most, because a download stalled in it."""
-
 
 @dataclass(kw_only=True)
 class Session:
@@ -44,10 +40,6 @@ class Session:
     made: dict[str, Simulated] = field(default_factory=dict)
     failed: int = 0
     """The number of cold builds that failed and were measured again."""
-    repeated: int = 0
-    """The number of samples that were taken again because a download stalled."""
-    stalled: int = 0
-    """The number of samples that count although a download stalled."""
     _warm: set[str] = field(default_factory=set)
     _compared: set[str] = field(default_factory=set)
 
@@ -100,7 +92,8 @@ class Session:
         argv += [word for target in targets for word in ("--target", target.id)]
         argv += ["--simulate", "--no-test"]
         logs = self._emptied_logs(root or self.project.root)
-        done = self._timed(argv, f"ours-{targets[0].id if len(targets) == 1 else 'all'}")
+        log = f"ours-{targets[0].id if len(targets) == 1 else 'all'}.log"
+        done = timed(argv, self.logs / log)
         # Another checkout has built another image, which has the target's name now.
         built = {target.id for target in targets}
         self._warm = self._warm | built if root is None else self._warm - built
@@ -142,7 +135,7 @@ class Session:
         base = self._base(target.base, target.docker_arch)
         extra = ["--build-arg", f"BASE_IMAGE={base}"]
         argv = self.buildx(target, context / "Dockerfile", context, tag=name, extra=extra)
-        done = self._timed(argv, f"baseline-{target.id}")
+        done = timed(argv, self.logs / f"baseline-{target.id}.log")
         if not lock:
             self._warm.add(name)
         return done
@@ -152,37 +145,15 @@ class Session:
         return require_cold(self._cooled(lambda: self.baseline(target)))
 
     def _cooled(self, build: Callable[[], Timed]) -> Timed:
-        """Run ``build`` on an empty engine, and again if it fails or a download stalls."""
-
-        def cold() -> Timed:
-            self.cool()
+        """Run ``build`` on an empty engine, and again if it fails."""
+        self.cool()
+        try:
             return build()
-
-        def tried() -> Timed:
-            try:
-                return cold()
-            except CanneryError as error:
-                console.say(f"a build failed and is measured again: {error}")
-                self.failed += 1
-            return cold()
-
-        return self.without_stall(tried)
-
-    def without_stall(self, build: Callable[[], Timed]) -> Timed:
-        """Run ``build``, and again while a download stalls, but not more than ``REPEATS`` times."""
-        done = build()
-        for _ in range(REPEATS):
-            if not done.stalled:
-                break
-            console.say(f"a download stalled for {done.stalled:.0f} s: this is measured again")
-            self.repeated += 1
-            done = build()
-        return self.counted(done)
-
-    def counted(self, done: Timed) -> Timed:
-        """``done``, which counts even if a download stalled in it."""
-        self.stalled += bool(done.stalled)
-        return done
+        except CanneryError as error:
+            console.say(f"a build failed and is measured again: {error}")
+            self.failed += 1
+        self.cool()
+        return build()
 
     def baseline_warm(self, target: Target) -> None:
         """Build the baseline of ``target`` unless this engine has it."""
@@ -246,12 +217,6 @@ class Session:
 
     def baseline_name(self, target: Target) -> str:
         return f"bench/baseline:{target.id}"
-
-    def _timed(self, argv: Sequence[str], log: str) -> Timed:
-        """One build, watched for downloads that stall."""
-        with Watch(self.engine.gateway) as watch:
-            done = timed(argv, self.logs / f"{log}.log")
-        return replace(done, stalled=watch.longest)
 
 
 def base_arguments(dockerfile: str) -> dict[str, tuple[str, bool]]:

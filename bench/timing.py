@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,8 +22,6 @@ class Timed:
     lines: tuple[str, ...]
     logs: tuple[Path, ...] = ()
     """Files with further output."""
-    stalled: float = 0.0
-    """The seconds for which a download stalled; 0 if none did."""
     processor: float = 0.0
     """The seconds for which processors of this machine worked meanwhile, for whatever program."""
 
@@ -84,21 +81,6 @@ def require_cold(done: Timed) -> Timed:
     if not done.steps:
         raise EngineError("the log of the cold build has no steps.")
     return done
-
-
-def once(argv: Sequence[str]) -> float:
-    """The duration of one run in milliseconds; its output is discarded.
-
-    Raises:
-        CanneryError: the command failed.
-    """
-    start = time.perf_counter()
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    elapsed = (time.perf_counter() - start) * 1000
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip()
-        raise CanneryError(f"'{' '.join(argv)}' failed ({done.returncode}): {said}")
-    return elapsed
 
 
 def alternating(

@@ -19,7 +19,7 @@ PAGES = (
 MAIN = "py39-torch231-cann8t39"
 
 LEFT_OUT = (
-    (r" nox$", "runs all sessions; 'python -m bench --ci' does that on such a machine"),
+    (r" nox$", "runs all sessions; 'python -m bench --new-machine' does that on such a machine"),
     (r" fetch .*--accept-eula", "no test accepts Huawei's licence"),
     (r"build\.py --all *(#|$)", "asks the servers of all files of all targets"),
     (r"r\.example|\.\.\.", "needs a registry of the reader's own"),
