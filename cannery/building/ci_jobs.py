@@ -179,10 +179,46 @@ def to_names(jobs: Sequence[Job]) -> str:
     return "".join(f"{name}\n" for job in jobs for name in job.targets)
 
 
-def to_gitlab(jobs: Sequence[Job], *, simulate: bool, is_checkout: bool = True) -> str:
-    """The text of a child pipeline, which needs only variables from its parent.
+EXECUTORS = ("shell", "docker", "kubernetes")
+"""The executors of GitLab runners that jobs are written for."""
 
-    Where PARENT_SOURCE says that a schedule has started it, its builds read no cache.
+JOB_IMAGE = "docker:29-cli"
+
+_CONTAINER = {
+    "image": "$JOB_IMAGE",
+    "services": [{"name": "$ENGINE_IMAGE", "alias": "docker"}],
+    "variables": {
+        "JOB_IMAGE": JOB_IMAGE,
+        "ENGINE_IMAGE": "docker:29-dind",
+        "DOCKER_HOST": "tcp://docker:2376",
+        "DOCKER_TLS_CERTDIR": "/certs",
+        "DOCKER_TLS_VERIFY": "1",
+        "DOCKER_CERT_PATH": "/certs/client",
+    },
+}
+"""A job beside an engine that trusts only the certificates that both mount (docs.gitlab.com, "Use
+Docker-in-Docker"). Variables of the project go before these."""
+
+PROGRAMS = "{ command -v git && command -v python3; } >/dev/null || apk add --no-cache git python3"
+"""Installs the programs that docker's own image does not have."""
+
+_LOGIN = """\
+if [ -n "${CI_REGISTRY_PASSWORD:-}" ]; then
+  printf %s "$CI_REGISTRY_PASSWORD" |
+    docker login "$CI_REGISTRY" --username "$CI_REGISTRY_USER" --password-stdin
+fi
+"""
+# On Kubernetes the job begins before its engine (gitlab-org/gitlab-runner, issue 27384).
+_ENGINE = "timeout 120 sh -c 'until docker info >/dev/null 2>&1; do sleep 1; done' || docker info"
+
+
+def to_gitlab(
+    jobs: Sequence[Job], *, simulate: bool, executor: str = "shell", is_checkout: bool = True
+) -> str:
+    """The text of a child pipeline for runners with ``executor``, one of EXECUTORS.
+
+    It needs only variables from its parent. Where PARENT_SOURCE says that a schedule has started
+    it, its builds read no cache.
     """
     rows: dict[str, Any] = {
         f"build {job.index}/{job.count}": {
@@ -192,11 +228,8 @@ def to_gitlab(jobs: Sequence[Job], *, simulate: bool, is_checkout: bool = True) 
         }
         for job in jobs
     }
-    pipeline = {
-        "stages": ["build"],
-        ".build": _build(simulate=simulate, is_checkout=is_checkout),
-        **rows,
-    }
+    build = _build(simulate=simulate, is_checkout=is_checkout, in_container=executor != "shell")
+    pipeline = {"stages": ["build"], ".build": build, **rows}
     if not rows:
         # GitLab refuses a pipeline without any job (gitlab-org/gitlab, issue 331816).
         job = {"stage": "build", "script": ["echo 'No target is affected.'"]}
@@ -204,27 +237,26 @@ def to_gitlab(jobs: Sequence[Job], *, simulate: bool, is_checkout: bool = True) 
     return yaml.safe_dump(pipeline, sort_keys=False, width=1000)
 
 
-def _build(*, simulate: bool, is_checkout: bool) -> dict[str, Any]:
-    flag = " --simulate" if simulate else ""
-    options = f"{flag} ${{force:+$force}}".strip()
-    build = f'build "${{names[@]/#/--target=}}" {options}'
-    install = f"python3 -m venv .venv && .venv/bin/pip install cannery=={__version__}"
+def _build(*, simulate: bool, is_checkout: bool, in_container: bool) -> dict[str, Any]:
+    # The names of targets have neither spaces nor patterns, and an image may have no bash.
+    build = f"build $TARGETS{' --simulate' if simulate else ''} ${{force:-}}"
+    packages = "--requirement requirements.txt" if is_checkout else f"cannery=={__version__}"
+    install = f"python3 -m venv .venv && .venv/bin/pip install {packages}"
     script, after = [install, f".venv/bin/cannery {build}"], []
     if is_checkout:
+        flag = " --simulate" if simulate else ""
         script = [f"bash setup.sh python build.py {build}"]
-        after = [
-            'read -ra names <<<"$TARGETS"',
-            f'.venv/bin/python .ci/summary.py images{flag} "${{names[@]}}"',
-        ]
+        if in_container:
+            script = [install, f".venv/bin/python build.py {build}"]
+        after = [f".venv/bin/python .ci/summary.py images{flag} $TARGETS"]
+    if in_container:
+        script = [PROGRAMS, _LOGIN, _ENGINE, *script]
     return {
         "stage": "build",
         "timeout": "3 hours",
         "interruptible": True,
-        "script": [
-            'read -ra names <<<"$TARGETS"',
-            'if [ "${PARENT_SOURCE:-}" = schedule ]; then force=--force; fi',
-            *script,
-        ],
+        **(_CONTAINER if in_container else {}),
+        "script": ['if [ "${PARENT_SOURCE:-}" = schedule ]; then force=--force; fi', *script],
         **({"after_script": after} if after else {}),
         "artifacts": {"when": "always", "paths": [".cannery/reports"], "expire_in": "30 days"},
     }

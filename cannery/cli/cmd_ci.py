@@ -11,7 +11,15 @@ from pathlib import Path
 
 from cannery.building import git
 from cannery.building.affected import affected, read_commit
-from cannery.building.ci_jobs import MAX_CI_JOBS, Job, make_jobs, to_github, to_gitlab, to_names
+from cannery.building.ci_jobs import (
+    EXECUTORS,
+    MAX_CI_JOBS,
+    Job,
+    make_jobs,
+    to_github,
+    to_gitlab,
+    to_names,
+)
 from cannery.building.plan import missing
 from cannery.cli.command import Command
 from cannery.cli.common import selected
@@ -41,6 +49,12 @@ class CiOptions(TargetOptions):
     format: str = option(
         "a matrix as JSON, a child pipeline, or one target per line",
         choices=("github", "gitlab", "names"),
+    )
+    executor: str = option(
+        "of the runners of a child pipeline; with docker and kubernetes a job is in a container, "
+        "with an engine as a service",
+        default=EXECUTORS[0],
+        choices=EXECUTORS,
     )
     since: str = option(
         "only targets that changed between this commit and HEAD; all targets where the "
@@ -78,7 +92,12 @@ def run(options: CiOptions, project: Project) -> None:
     jobs = plan_ci(project, selected(options, project), options)
     formats: dict[str, Callable[[Sequence[Job]], str]] = {
         "github": to_github,
-        "gitlab": partial(to_gitlab, simulate=options.simulate, is_checkout=project.is_checkout),
+        "gitlab": partial(
+            to_gitlab,
+            simulate=options.simulate,
+            executor=options.executor,
+            is_checkout=project.is_checkout,
+        ),
         "names": to_names,
     }
     print(formats[options.format](jobs), end="")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cannery import __version__
+from cannery.building.ci_jobs import EXECUTORS, JOB_IMAGE, PROGRAMS
 from cannery.cli.command import Command
 from cannery.cli.find_project import projects_above
 from cannery.common import console
@@ -45,6 +46,11 @@ class InitOptions(OptionSet):
     """The parts of a project that are not the same for all."""
 
     ci: str = option("write a CI file for this service", default="github", choices=(*_CI,))
+    executor: str = option(
+        "of GitLab's runners; with docker and kubernetes jobs are in containers",
+        default=EXECUTORS[0],
+        choices=EXECUTORS,
+    )
     repository: str = option(
         "the repository of published images, as in REGISTRY/REPOSITORY:TAG",
         default="",
@@ -84,7 +90,14 @@ def run(options: InitOptions, project: Project) -> None:
         fix = "Make a folder for the project, go there, and run this again."
         raise UsageError(Problem(what=what, fix=fix))
     named = _NO_NAME.sub("-", root.name.lower()).strip("-") or "ascend"
-    values = {"VERSION": __version__, "REPOSITORY": options.repository or named}
+    variable = f"    JOB_IMAGE: {JOB_IMAGE}\n"
+    in_container = f"{variable}  image: $JOB_IMAGE\n  before_script:\n    - '{PROGRAMS}'\n"
+    values = {
+        "VERSION": __version__,
+        "REPOSITORY": options.repository or named,
+        "EXECUTOR": options.executor,
+        "IMAGE": "" if options.executor == EXECUTORS[0] else in_container,
+    }
     files = {}
     for template, name in {**_FILES, **_CI[options.ci]}.items():
         text = read_text(_TEMPLATES / template)

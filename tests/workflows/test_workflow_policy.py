@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cannery.building.ci_jobs import Job, to_gitlab
+from cannery.building.ci_jobs import EXECUTORS, Job, to_gitlab
 from tests.workflows.steps import GITLAB, ROOT, WORKFLOWS
 
 JOBS = {
@@ -107,17 +107,17 @@ def test_code_of_forks_does_not_run_on_our_machines() -> None:
     assert triggers["push"].keys() == {"tags"}
 
 
+@pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize("count", [0, 2])
-def test_a_child_pipeline_is_one_for_gitlab(count: int, tmp_path: Path) -> None:
+def test_a_child_pipeline_is_one_for_gitlab(count: int, executor: str, tmp_path: Path) -> None:
     jobs = [
         Job(index=index + 1, count=count, platform="linux/arm64", targets=("a", "b"))
         for index in range(count)
     ]
     path = tmp_path / "pipeline.yml"
     argv = ["check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", str(path)]
-    path.write_text(to_gitlab(jobs, simulate=True), encoding="utf-8")
+    text = to_gitlab(jobs, simulate=True, executor=executor)
+    path.write_text(text, encoding="utf-8")
     subprocess.run(argv, check=True, capture_output=True)
-    path.write_text(
-        to_gitlab(jobs, simulate=True).replace("stages:\n- build", "stages: 1"), encoding="utf-8"
-    )
+    path.write_text(text.replace("stages:\n- build", "stages: 1"), encoding="utf-8")
     assert subprocess.run(argv, check=False, capture_output=True).returncode == 1

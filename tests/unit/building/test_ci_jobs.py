@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -119,6 +120,9 @@ def test_the_matrix_of_a_workflow() -> None:
     assert json.loads(to_github([])) == {"include": []}
 
 
+VENV = ("pip", "python", "cannery")
+
+
 def names(pipeline: dict[str, object]) -> list[str]:
     return [name for name in pipeline if name != "stages" and not name.startswith(".")]
 
@@ -141,8 +145,63 @@ def test_a_child_pipeline_of_a_schedule_reads_no_cache(source: str, *, forced: b
     done = subprocess.run(
         ["bash", "-c", "\n".join(lines)], env=env, capture_output=True, text=True, check=True
     )
-    words = ["setup.sh", "python", "build.py", "build", "--target=a", "--simulate", "--force"]
+    words = ["setup.sh", "python", "build.py", "build", "a", "--simulate", "--force"]
     assert done.stdout.split() == (words if forced else words[:-1])
+
+
+PROGRAM = """#!/bin/sh
+echo "${0##*/} $*"
+case "${0##*/} $1" in
+  "docker login") echo "password $(cat)" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("is_checkout", [True, False])
+@pytest.mark.parametrize("executor", ["docker", "kubernetes"])
+def test_a_job_in_a_container_logs_in_waits_for_its_engine_and_builds(
+    tmp_path: Path, executor: str, *, is_checkout: bool
+) -> None:
+    text = to_gitlab([job("a", "b")], simulate=True, executor=executor, is_checkout=is_checkout)
+    build = yaml.safe_load(text)[".build"]
+    assert build["services"] == [{"name": "$ENGINE_IMAGE", "alias": "docker"}]
+    assert build["variables"]["DOCKER_TLS_VERIFY"] == "1"
+    assert build["variables"]["DOCKER_HOST"] == "tcp://docker:2376"
+    # docker's image has busybox only, which is as dash here: nothing of bash works.
+    (tmp_path / "bin").mkdir()
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    for name in ("bin/docker", "bin/git", "bin/python3", *(f".venv/bin/{each}" for each in VENV)):
+        (tmp_path / name).write_text(PROGRAM, encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    env = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "TARGETS": "a b"}
+    account = {"CI_REGISTRY": "r", "CI_REGISTRY_USER": "u", "CI_REGISTRY_PASSWORD": "p w"}
+    printed = [
+        subprocess.run(
+            ["dash", "-euc", "\n".join(build["script"])],
+            env={**env, **more},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
+        for more in ({}, {**account, "PARENT_SOURCE": "schedule"})
+    ]
+    program = "python build.py" if is_checkout else "cannery"
+    assert printed[0][-1] == f"{program} build a b --simulate"
+    assert printed[1][-1] == f"{program} build a b --simulate --force"
+    login = ["docker login r --username u --password-stdin", "password p w"]
+    assert printed[1][:-1] == [*login, *printed[0][:-1]]
+
+
+def test_a_job_in_a_container_ends_if_its_engine_does_not_start(tmp_path: Path) -> None:
+    script = yaml.safe_load(to_gitlab([job("a")], simulate=True, executor="docker"))[".build"]
+    [wait] = [line for line in script["script"] if line.startswith("timeout")]
+    (tmp_path / "docker").write_text("#!/bin/sh\necho no engine >&2\nexit 1\n", encoding="utf-8")
+    (tmp_path / "docker").chmod(0o755)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    argv = ["dash", "-euc", wait.replace("timeout 120", "timeout 1")]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "no engine\n")
 
 
 @pytest.mark.parametrize("jobs", [[], [job("a")]])

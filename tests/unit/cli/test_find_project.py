@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from contextlib import chdir
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cannery.cli import main
 from cannery.cli.find_project import find_project, project_option
@@ -89,6 +91,18 @@ def test_init_writes_the_ci_file_of_the_service(tmp_path: Path, ci: str) -> None
     for name in files(tmp_path):
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert not re.search("@[A-Z]+@", text)
+
+
+@pytest.mark.parametrize("executor", ["shell", "docker", "kubernetes"])
+def test_init_writes_a_pipeline_for_the_executor(tmp_path: Path, executor: str) -> None:
+    words = ("--ci", "gitlab", "--executor", executor)
+    assert main(["init", *words, "--project", str(tmp_path)]) == 0
+    path = tmp_path / ".gitlab-ci.yml"
+    argv = ["check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", str(path)]
+    subprocess.run(argv, check=True, capture_output=True)
+    plan = yaml.safe_load(path.read_text(encoding="utf-8"))["plan"]
+    assert f"--executor {executor} " in plan["script"][-1]
+    assert ("image" in plan) is (executor != "shell")
 
 
 def test_init_leaves_a_folder_with_files_alone(
