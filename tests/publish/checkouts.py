@@ -26,7 +26,7 @@ from cannery.publish.push_checks import PushOptions
 from cannery.registry.client import Repository
 from tests.unit.archives import Saved, layer, pieces
 from tests.unit.matrices import Checkout
-from tests.unit.world import World, stand_in
+from tests.unit.world import OTHER_FILE, World, stand_in
 
 from .goods import tags_of
 
@@ -117,8 +117,7 @@ class Place:
     def rebuild(self) -> None:
         """Build full again from another file."""
         name = self.world.checkout.matrix.targets["full"].artifacts["toolkit"].name
-        path = self.world.artifacts / name
-        path.write_text(path.read_text(encoding="utf-8") + "# more\n", encoding="utf-8")
+        (self.world.artifacts / name).write_text(OTHER_FILE, encoding="utf-8")
         self.world.run(["full"])
 
 
