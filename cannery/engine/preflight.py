@@ -167,7 +167,7 @@ def _podman(workload: Workload, build: str, root: Path) -> Iterator[Problem]:
             what = f"podman reports: {(reason or local).rstrip('.')}."
             yield Problem(what=what, fix="See what 'podman info' says.")
         elif build:
-            fix = f"Run: {build}; then: podman pull docker-daemon:{image}"
+            fix = f"Run: {build}; then: docker save {image} | podman load"
             yield Problem(what=f"podman has no {image}.", fix=fix)
         else:
             fix = f"Run: podman pull --platform {target.platform} {image}"
