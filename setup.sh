@@ -21,7 +21,7 @@ It can be run repeatedly: it changes nothing that works already.
   --tests        also install what 'nox' needs: requirements-dev.txt
   --tests=full   also install what all other sessions need: requirements-dev.txt, and the programs
                  docker compose, docker-registry, iproute2, cosign, MPICH, rootlesskit, Slurm,
-                 podman's quadlet, and a browser with a Chinese font; with --venv, only requirements-dev.txt
+                 podman and its quadlet, and a browser with a Chinese font; with --venv, only requirements-dev.txt
   --stop         stop the engine, if this script has started it
 
 Exit codes: 0 ready (or the exit code of COMMAND), 2 invalid options, 6 the machine could not be
@@ -206,6 +206,7 @@ ensure_test_tools() {
   command -v chromium >/dev/null || command -v google-chrome >/dev/null ||
     ! can_install chromium "of the page in a browser" || apt_install chromium
   command -v slurmctld >/dev/null || apt_install slurmctld slurmd slurm-client
+  command -v podman >/dev/null || apt_install podman
   [ -e /usr/libexec/podman/quadlet ] || [ -e /usr/local/libexec/podman/quadlet ] ||
     ! can_install "podman's quadlet" "of its units" || install_quadlet
   [ -e /usr/share/fonts/truetype/wqy ] || apt_install fonts-wqy-microhei
