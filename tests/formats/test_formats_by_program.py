@@ -126,7 +126,7 @@ def test_slurm_starts_the_command_once_on_each_node(
         found = text("slurm", nodes=nodes, cards=(0, 1), command=("python3", *ODD))
         file.write_text(found, encoding="utf-8")
         assert f"using {2 * nodes} processors" in run("sbatch", "--test-only", file, **cluster)
-    # The same file with a program of this host, because no package of apptainer can be had.
+    # The same file with a program of this host, because Debian 12 and 13 have no apptainer.
     begin, end = found.index("  apptainer \\\n"), found.index("  docker://")
     end = found.index("\n", end) + 1
     words = 'import os, json, sys; print(json.dumps([os.environ["APPTAINERENV_NODE_RANK"], '
