@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from cannery.common import program
 from cannery.common.errors import Problem
 
 _printed: list[bool] = []
@@ -50,8 +51,8 @@ def wanted(words: Sequence[str]) -> bool:
 def _fields(problem: Problem) -> dict[str, Any]:
     where = problem.where
     return {
-        "what": problem.what,
-        "fix": problem.fix,
+        "what": program.text(problem.what),
+        "fix": program.text(problem.fix),
         "file": where.file if where else "",
         "line": where.line if where else 0,
         "column": where.column if where else 0,

@@ -25,6 +25,7 @@ from pydantic import (
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
+from cannery import __version__
 from cannery.common import documents
 from cannery.common.documents import Key, Map, Steps
 from cannery.common.errors import MatrixError, Problem, Span, did_you_mean
@@ -138,6 +139,21 @@ def matching(pattern: str, message: str) -> AfterValidator:
     return fitting(re.compile(pattern).fullmatch, message)
 
 
+def of_newer(schema: str, ours: int) -> str:
+    """What is wrong with the text ``schema`` of a file if it is later than ``ours``, else ""."""
+    is_later = schema.isascii() and schema.isdigit() and int(schema) > ours
+    text = f"schema {schema} is of a newer cannery; version {__version__} reads {ours}."
+    return text if is_later else ""
+
+
+def upgrade(needed: str = f"cannery>{__version__}") -> str:
+    """How one gets the version ``needed`` of cannery."""
+    return (
+        f"Install the other one, as with: pip install --upgrade '{needed}'; "
+        "or uv tool upgrade cannery."
+    )
+
+
 @dataclass(frozen=True)
 class SchemaVersion:
     """Marks the text of the key ``schema`` of a file; ``fix`` says what to do with others."""
@@ -153,8 +169,10 @@ class SchemaVersion:
 
     def _check(self, text: str) -> str:
         if text != str(self.number):
-            what = f"this version of cannery reads schema {self.number} only."
-            raise MistakesError([((), what, self.fix)])
+            what = of_newer(text, self.number)
+            fix = self.fix or (upgrade() if what else f"Write {self.number}.")
+            what = what or f"this version of cannery reads schema {self.number} only."
+            raise MistakesError([((), what, fix)])
         return text
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
+from cannery.common.errors import Problem, UsageError
+
 _SYSTEM_CA = Path("/etc/ssl/certs/ca-certificates.crt")
 _CA_VARIABLES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 _INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "PIP_INDEX_URL")
@@ -49,8 +51,15 @@ class PackageIndex:
 def package_index(
     ca: Path | None, index_url: str, environ: Mapping[str, str] = os.environ
 ) -> PackageIndex:
-    """The given index and certificates, else those of pip and uv here."""
-    named = next((environ[name] for name in _CA_VARIABLES if environ.get(name)), "")
-    path = ca or (Path(named) if named else _SYSTEM_CA)
+    """The given index and certificates, else those of pip and uv here.
+
+    Raises:
+        UsageError: the variable of another program names certificates that are no file.
+    """
+    name = next((name for name in _CA_VARIABLES if environ.get(name)), "")
+    path = ca or (Path(environ[name]) if name else _SYSTEM_CA)
+    if name and not path.is_file() and not ca:
+        what = f"there is no file {path}, named by {name}."
+        raise UsageError(Problem(what=what, fix="Name one, unset it, or use --ca FILE."))
     index = index_url or next((environ[n] for n in _INDEX_VARIABLES if environ.get(n)), "")
     return PackageIndex(ca=path if path.is_file() else None, index_url=index)

@@ -15,6 +15,7 @@ from packaging.specifiers import SpecifierSet
 from cannery import __version__
 from cannery.common.documents import Items, Map, load_yaml, read_text
 from cannery.common.errors import FileError, MatrixError, Problem, did_you_mean
+from cannery.common.models import of_newer, upgrade
 from cannery.common.tool import is_checkout, tool_path
 from cannery.compat import Compat, parse_compat
 from cannery.compat.sources import OWN_ROWS
@@ -145,6 +146,7 @@ def _with_local(
         elif how:
             what, hint = f"{key} has no {name!r} to {how}.", did_you_mean(name, ours)
             problems.append(Problem(what=what, fix=hint, where=place))
+            continue
         both.put(name, new, local.marks[name])
     return both
 
@@ -184,17 +186,12 @@ def catalogue(data: Data) -> Mapping[str, Map]:
 
 def _refuse_newer(top: Map) -> None:
     """Raise MatrixError for a file of a newer cannery; its other keys may have a new meaning."""
-    schema, needed = str(top.get("schema", "")), str(top.get("requires", ""))
-    place, what = top.place("schema"), ""
-    if schema.isascii() and schema.isdigit() and int(schema) > SCHEMA:
-        what = f"schema {schema} is of a newer cannery; version {__version__} reads {SCHEMA}."
-    elif (wanted := required_versions(needed)) and not wanted.contains(__version__, True):
+    needed = str(top.get("requires", ""))
+    if (wanted := required_versions(needed)) and not wanted.contains(__version__, True):
         what = f"this project requires {needed}, and this is cannery {__version__}."
-        place = top.place("requires")
-    if what:
-        fix = "Install the other one, as with: pip install --upgrade "
-        fix += f"'{needed or 'cannery'}'; or uv tool upgrade cannery."
-        raise MatrixError(Problem(what=what, fix=fix, where=place))
+        raise MatrixError(Problem(what=what, fix=upgrade(needed), where=top.place("requires")))
+    if what := of_newer(str(top.get("schema", "")), SCHEMA):
+        raise MatrixError(Problem(what=what, fix=upgrade(), where=top.place("schema")))
 
 
 def required_versions(text: str) -> SpecifierSet | None:

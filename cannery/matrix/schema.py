@@ -57,6 +57,7 @@ from cannery.matrix.distributions import PackageName, entry_elsewhere
 from cannery.matrix.families import PLATFORMS, Family, Part, expand
 from cannery.matrix.file_definitions import Requirements, named
 from cannery.matrix.files import (
+    CATALOGUE,
     FACTS,
     MATRIX,
     SCHEMA,
@@ -466,6 +467,8 @@ def _refused(
         for refusal in refusals_of(target, findings[target.id], compat):
             finding = refusal.finding
             where = top.place(*(finding.place or ("targets", target.id, finding.key)))
+            if where.file == CATALOGUE:  # a value of the target that this one is from
+                where = top.place("targets", target.id)
             causes.setdefault((where, finding.text), (refusal, []))[1].append(target.id)
     for (where, _), (refusal, names) in causes.items():
         what = refusal.problem.what

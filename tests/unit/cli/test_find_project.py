@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -12,9 +13,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cannery.cli import main
+from cannery.cli import main, results
 from cannery.cli.find_project import find_project, project_option
-from cannery.common.errors import UsageError
+from cannery.common import program
+from cannery.common.errors import Problem, UsageError
 
 
 def made(folder: Path) -> Path:
@@ -132,3 +134,13 @@ def test_init_in_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     with chdir(tmp_path):
         assert main(["init"]) == 9
     assert files(tmp_path) == []
+
+
+def test_errors_as_json_name_the_program_that_was_started(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "_called", program.COMMAND)
+    results.begin()
+    results.show_errors([Problem(what="no lock.", fix="Run 'build.py lock'.")], 3)
+    [error] = json.loads(capsys.readouterr().out)["errors"]
+    assert error["fix"] == "Run 'cannery lock'."

@@ -10,6 +10,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from pydantic import Field
 
+from cannery import __version__
 from cannery.common.errors import CanneryError, FileError
 from cannery.common.models import (
     Model,
@@ -20,6 +21,7 @@ from cannery.common.models import (
     parse_toml_as,
     parse_yaml,
     read_yaml,
+    upgrade,
 )
 from cannery.common.specifiers import specifiers
 
@@ -81,7 +83,11 @@ def test_a_model_knows_its_place() -> None:
         ("text: {}", "1:7: text: this must be text, not a mapping."),
         ("text: on", "1:7: text: this must be text, not true or false."),
         ("? [a]\n: b", "1:3: a key must be plain text."),
-        ("schema: 2", "1:9: schema: this version of cannery reads schema 1 only."),
+        (
+            "schema: 2",
+            f"1:9: schema: schema 2 is of a newer cannery; version {__version__} reads 1. {upgrade()}",
+        ),
+        ("schema: x", "1:9: schema: this version of cannery reads schema 1 only. Write 1."),
         ("text: a\ntext: b", "2:1: 'text' is given twice, first in line 1. Keep one of them."),
         ("tex: a", "1:1: unknown key 'tex'. Did you mean 'text'?"),
         ("rows: {}", "1:7: rows: this must be a list."),

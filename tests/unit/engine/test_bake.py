@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cannery.common.errors import BuildError, EngineError
+from cannery.common.errors import BuildError, EngineError, UsageError
 from cannery.common.package_index import PackageIndex, package_index
 from cannery.engine import client as engine
 from cannery.engine.bake import BakeSettings, bake, write_stage
@@ -384,5 +384,7 @@ def test_where_packages_come_from(tmp_path: Path) -> None:
     assert package_index(None, "", both) == PackageIndex(ca=pip, index_url="pip's")
     both |= {"PIP_CERT": "", "UV_DEFAULT_INDEX": "uv's"}
     assert package_index(None, "", both) == PackageIndex(ca=ssl, index_url="uv's")
-    assert package_index(None, "", {"PIP_CERT": "/nonexistent"}) == NOWHERE
+    with pytest.raises(UsageError, match="there is no file /nonexistent, named by PIP_CERT"):
+        package_index(None, "", {"PIP_CERT": "/nonexistent"})
+    assert package_index(option, "", {"PIP_CERT": "/nonexistent"}).ca == option
     assert package_index(None, "", {}).index_url == ""

@@ -72,7 +72,22 @@ def test_a_project_of_a_newer_cannery_is_refused_for_that_alone(project: Project
         project.matrix()
     [problem] = caught.value.problems
     assert str(problem).startswith(said)
-    assert "pip install --upgrade" in str(problem)
+    newer = "cannery>=99" if "requires" in new else f"cannery>{__version__}"
+    assert f"pip install --upgrade '{newer}'" in str(problem)
+
+
+def test_a_combination_with_a_target_of_the_tool_is_refused_where_it_is_written(
+    project: Project,
+) -> None:
+    mine = "  mine:\n    from: py39-torch231-cann8t39\n"
+    mine += "    platform: {replace: linux/amd64}\n"
+    project.matrix_file.write_text(TEXT + mine, encoding="utf-8")
+    with pytest.raises(MatrixError) as caught:
+        project.matrix()
+    line = (TEXT + mine).splitlines().index("  mine:") + 1
+    assert {f"{each.where}".rsplit(":", 1)[0] for each in caught.value.problems} <= {
+        f"matrix.yaml:{number}" for number in range(line, line + 3)
+    }
 
 
 def test_what_is_required_must_be_cannery(project: Project) -> None:

@@ -113,7 +113,7 @@ def test_every_mistake_in_a_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         read_profiles(path)
     for what in (
-        "mine.yaml:1:9: schema: this version of cannery reads schema 1 only",
+        "mine.yaml:1:9: schema: schema 2 is of a newer cannery",
         "mine.yaml:4:17: profiles.farm.entrypoint: there is no 'nothing'",
         "mine.yaml:5:13: profiles.farm.ports[0]: '99999' should be less than 65536",
         "mine.yaml:6:29: profiles.farm.users[0].uid: 'root' is not a number",
