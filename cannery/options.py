@@ -92,6 +92,7 @@ REGISTRY = Option(
     "the registry, optionally with a path: registry.example.com, registry.example.com/team",
     metavar="REGISTRY",
     setting="registry",
+    shown=without_login,
 )
 CACHE = Option(
     "the folder of fetched files, which several checkouts may share",

@@ -150,7 +150,7 @@ def parse_reference(text: str, *, repository: str = "") -> Reference:
 
 def _invalid(text: str) -> UsageError:
     fix = f"Write a registry and a repository in lower case, as in {_EXAMPLE}."
-    return UsageError(Problem(what=f"invalid image reference {text!r}.", fix=fix))
+    return UsageError(Problem(what=f"invalid image reference {without_login(text)!r}.", fix=fix))
 
 
 def _is_host(name: str) -> bool:

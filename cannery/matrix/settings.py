@@ -211,7 +211,9 @@ class _Read:
             raise MistakesError([((), "this is empty.", "Write a value.")])
         if option.shown(text) != text:
             what = "this has a secret, and a file is no place for one."
-            raise MistakesError([((), what, f"Put it into the variable {self.declared.variable}.")])
+            fix = f"Put it into the variable {self.declared.variable}."
+            fix = "Leave it out, and use docker login." if option.setting == "registry" else fix
+            raise MistakesError([((), what, fix)])
         if option.choices and text not in option.choices:
             hint = did_you_mean(text, option.choices)
             raise MistakesError([((), f"there is no {text!r}.", hint)])

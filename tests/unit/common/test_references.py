@@ -102,6 +102,12 @@ def test_a_registry_alone() -> None:
     assert parse_reference("r.example.com/team", repository="ascend").repository == "team/ascend"
 
 
+def test_an_error_shows_no_login_of_an_address() -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_reference("https://user:secret@registry.example.com/ascend")
+    assert "secret" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

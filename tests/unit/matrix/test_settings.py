@@ -126,6 +126,7 @@ def test_a_mistake_has_its_key_or_its_line(text: str, said: str, tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "fix"),
     [
+        ('registry = "me:hunter2@r.test/team"', "use docker login."),
         ('index-url = "https://me:hunter2@index.test/simple"', "variable CANNERY_INDEX_URL."),
         ('cache-to = ["type=s3,secret_access_key=hunter2"]', "variable CANNERY_CACHE_TO."),
         ('servers = ["https://me:hunter2@files.test"]', "Put it into ~/.netrc."),
