@@ -55,7 +55,8 @@ def lint(session: nox.Session) -> None:
     shell = "build-hccl-test build-wheel install-guard install-packages install-rpms install-tools"
     shell += " install-uv installer-shims native-python prepare-system"
     scripts += [f"{CONTEXT}/{name}" for name in shell.split()]
-    scripts += [f"{SIM}/device/build.sh", "cannery/verify/probe/find_python.sh"]
+    scripts += [f"{SIM}/device/{name}.sh" for name in ("build", "install-tools")]
+    scripts += ["cannery/verify/probe/find_python.sh"]
     scripts.append("tools/standin-base")
     scripts += sorted(glob.glob(f"{SIM}/ascend_sim/packages/**/*.sh", recursive=True))
     session.run("shellcheck", *scripts)

@@ -49,7 +49,31 @@ _EXPORTS = ("exporting to ", "importing to ")
 _TAIL = 25
 """The number of last lines of a target that are searched for the reason of a failure."""
 
-_REASON = re.compile(r"ERROR|error:|\bcause:|Caused by:|I/O error")
+_HINTS = (
+    ("no space left on device", "The engine's disk is full: 'docker system df' shows its use."),
+    ("i/o error", "The engine's disk is full or broken: 'docker system df' shows its use."),
+    (
+        "E: Failed to fetch .*40[13] ",
+        "The mirror of apt refuses the login, or misses it: put it into CANNERY_APT_MIRROR.",
+    ),
+    (
+        "40[13] (Unauthorized|Forbidden|Client Error)|valid authentication credentials",
+        "The package index refuses the login, or misses it: put it into CANNERY_INDEX_URL.",
+    ),
+    (
+        "407 Proxy|proxy auth",
+        "The proxy refuses the login, or misses it: put it into CANNERY_PROXY.",
+    ),
+    # Debian's package ca-certificates is named in many steps.
+    ("(?<!ca-)certificate", "A certificate is not trusted: name your own CA file with --ca."),
+    (
+        "rpc error: code = Unavailable|ERROR: Unavailable:",
+        "The connection to the engine was lost: check that it runs, and build again.",
+    ),
+)
+"""Matches the output of a build that failed, and what to do; the first that is in it."""
+
+_REASON = re.compile(r"ERROR|error:|\bcause:|Caused by:|I/O error|\bE: Failed to fetch")
 """Matches the lines with the reason of a failure; uv writes the causes of an error below it.
 
 All that dash says of a full disk is "echo: I/O error".
@@ -269,8 +293,10 @@ def write_stage(build: ImageBuild, stage: str, folder: Path, settings: BakeSetti
     ):
 
         def heard(line: str) -> None:
-            tail.append(source.redacted(line))
-            output.write(tail[-1])
+            line = source.redacted(line)
+            output.write(line)
+            if not _EXCERPT.match(line):
+                tail.append(line)
 
         text = stage_file(build, (stage, folder), source)
         secret = build_variables(source)
@@ -311,16 +337,9 @@ def _failure(target: str, code: int, tail: Iterable[str], log: Path) -> BuildErr
     """The error of a build that ended with the lines ``tail``; ``log`` has the whole output."""
     lines = [REPEATED.sub("ERROR: ", line) for line in tail]
     text = "".join(lines)
-    fix = f"The whole log is in {log}."
     # Steps run programs of all kinds, so only their texts can be searched. This only adds a hint.
-    if "no space left on device" in text.lower():
-        fix = "The engine's disk is full: 'docker system df' shows its use. " + fix
-    elif "i/o error" in text.lower():
-        fix = "The engine's disk is full or broken: 'docker system df' shows its use. " + fix
-    elif "certificate" in text.lower():
-        fix = "A certificate is not trusted: name your own CA file with --ca. " + fix
-    elif "rpc error: code = Unavailable" in text or "ERROR: Unavailable:" in text:
-        fix = "The connection to the engine was lost: check that it runs, and build again. " + fix
+    hints = (f"{hint} " for words, hint in _HINTS if re.search(words, text, re.IGNORECASE))
+    fix = f"{next(hints, '')}The whole log is in {log}."
     errors = [line for line in lines if _REASON.search(line)] or lines[-5:]
     reason = "".join(dict.fromkeys(errors)).rstrip()
     return BuildError(Problem(what=f"{target}: the build failed ({code}).\n{reason}\n", fix=fix))

@@ -21,6 +21,10 @@ _REACH = (
     "Check the network, the proxy and --index-url; name a file with your own certificates with "
     "--ca."
 )
+_REFUSED = re.compile(r"valid authentication credentials|401 Unauthorized|403 Forbidden")
+_LOG_IN = (
+    "Put a login for the index into CANNERY_INDEX_URL, as in https://USER:PASSWORD@HOST/simple."
+)
 _SETTINGS = "uv.toml"
 _QUIET = ("--no-header", "--quiet")
 
@@ -89,6 +93,9 @@ def compiled(job: Job, source: PackageIndex) -> str:
     output = source.redacted(output).strip()
     if _NO_UV.search(output):
         raise ModuleNotFoundError(output, name="uv")
+    if _REFUSED.search(output):
+        what = f"uv could not lock {job.name}, because the index refuses it. uv says:\n{output}\n"
+        raise EngineError(Problem(what=what, fix=_LOG_IN))
     if "No solution found" in output:
         what = f"the requirements of {job.name} cannot be satisfied. uv says:"
         raise UnsolvedError(f"{what}\n{output}")

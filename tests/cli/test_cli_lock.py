@@ -106,6 +106,17 @@ def test_an_unreachable_index_is_reported_once(checkout: Checkout, uv: dict[str,
     assert checkout.state() == before
 
 
+def test_an_index_that_wants_a_login_is_not_taken_for_one_without_the_package(
+    checkout: Checkout, uv: dict[str, str]
+) -> None:
+    says = f"{UNSOLVED}\nhint: x could not be queried due to (401 Unauthorized)"
+    result = checkout.run(
+        "lock", "--target", TARGET, env={**uv, "UV_FAILS": "torch==", "UV_SAYS": says}
+    )
+    result.refused(6, f"uv could not lock {TARGET}, because the index refuses it. uv says:")
+    assert "Put a login for the index into CANNERY_INDEX_URL" in result.messages[0]
+
+
 def test_unlocked_packages_cannot_be_upgraded(
     checkout: Checkout, note: Path, uv: dict[str, str]
 ) -> None:

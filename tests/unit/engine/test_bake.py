@@ -346,6 +346,26 @@ FAILURES = {
         "UnknownIssuer\nERROR: exit",
         "name your own CA file with --ca.",
     ),
+    "a mirror without a login": (
+        "E: Failed to fetch http://m/debian/InRelease  401  Unauthorized\nERROR: ca-certificates",
+        "401  Unauthorized",
+        "put it into CANNERY_APT_MIRROR",
+    ),
+    "an index without a login": (
+        "ERROR: HTTP error 401 while getting x\nERROR: 401 Client Error: Unauthorized for url: x",
+        "401 Client Error",
+        "put it into CANNERY_INDEX_URL",
+    ),
+    "a proxy without a login": (
+        "error: Failed to fetch x\n  cause: tunnel error: proxy authorization required",
+        "proxy authorization required",
+        "put it into CANNERY_PROXY",
+    ),
+    "certificates as a package only": (
+        'ERROR: process "install-tools ca-certificates" exit code: 100',
+        "exit code: 100",
+        "The whole log",
+    ),
     "a lost connection": (
         "ERROR: failed to receive status: rpc error: code = Unavailable desc = EOF",
         "code = Unavailable",
@@ -370,6 +390,7 @@ def test_a_failed_build_is_reported(
     assert problem.what.startswith("full: the build failed (9).\n")
     assert what in problem.what
     assert fix in problem.fix
+    assert ("certificate" in problem.fix) is ("UnknownIssuer" in says)
     assert problem.fix.endswith(f"The whole log is in {tmp_path}/logs/full.log.")
     assert len(problem.what.splitlines()) <= 7
 
