@@ -31,6 +31,7 @@ _SECONDS = 300
 class _Handler(socketserver.StreamRequestHandler):
     timeout = _SECONDS
     login: str
+    seen: list[str]
 
     def handle(self) -> None:
         with suppress(OSError):
@@ -41,6 +42,7 @@ class _Handler(socketserver.StreamRequestHandler):
             if f"Proxy-Authorization: Basic {self.login}\r\n".encode().lower() not in [
                 each.lower() for each in headers
             ]:
+                self.seen.append(f"407 {request[1]}")
                 said = "407 Proxy Authentication Required"
                 self.wfile.write(f"HTTP/1.1 {said}\r\nContent-Length: 0\r\n\r\n".encode())
                 return
@@ -48,6 +50,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
     def forward(self, request: list[str], headers: list[bytes]) -> None:
         method, target, _ = request
+        self.seen.append(f"{method} {target}")
         tunnel = method == "CONNECT"
         url = urlsplit(f"//{target}" if tunnel else target)
         place = (url.hostname or "", url.port or 80)
@@ -84,19 +87,28 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 @contextmanager
-def proxy(address: str, user: str, password: str, settings: Path) -> Iterator[str]:
+def proxy(
+    address: str,
+    user: str,
+    password: str,
+    settings: Path | None = None,
+    seen: list[str] | None = None,
+) -> Iterator[str]:
     """The URL of a proxy at ``address``, which wants ``user`` and ``password``.
 
-    docker's settings in the folder ``settings`` make builds use it.
+    docker's settings in the folder ``settings`` make builds use it. ``seen`` gets a line for each
+    request: its method, or 407 for one that was refused, and its target.
     """
     encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
-    handler = type("Handler", (_Handler,), {"login": encoded})
+    fields = {"login": encoded, "seen": [] if seen is None else seen}
+    handler = type("Handler", (_Handler,), fields)
     with _Server((address, 0), handler) as server:
         url = f"http://{user}:{password}@{address}:{server.server_address[1]}"
-        settings.mkdir(exist_ok=True)
-        own = {"httpProxy": url, "httpsProxy": url, "noProxy": "localhost"}
-        text = json.dumps({"proxies": {"default": own}})
-        (settings / "config.json").write_text(text, encoding="utf-8")
+        if settings:
+            settings.mkdir(exist_ok=True)
+            own = {"httpProxy": url, "httpsProxy": url, "noProxy": "localhost"}
+            text = json.dumps({"proxies": {"default": own}})
+            (settings / "config.json").write_text(text, encoding="utf-8")
         thread = threading.Thread(target=server.serve_forever, args=(0.1,))
         thread.start()
         try:
@@ -106,7 +118,7 @@ def proxy(address: str, user: str, password: str, settings: Path) -> Iterator[st
             thread.join()
 
 
-_DEFAULT = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
+DEFAULT_INDEX = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
 
 
 class _Index(BaseHTTPRequestHandler):
@@ -142,7 +154,7 @@ class _IndexServer(ThreadingHTTPServer):
 def guarded_index(address: str, user: str, password: str, pem: Path) -> Iterator[str]:
     """The URL, with its login, of an index at ``address`` whose key and certificate are ``pem``."""
     said = subprocess.run(
-        [sys.executable, "-c", _DEFAULT], capture_output=True, text=True, check=True
+        [sys.executable, "-c", DEFAULT_INDEX], capture_output=True, text=True, check=True
     )
     login = base64.b64encode(f"{user}:{password}".encode()).decode()
     fields = {"login": login, "default": said.stdout.strip().rstrip("/")}

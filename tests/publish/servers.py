@@ -50,11 +50,12 @@ class Authority:
 
     ca: trustme.CA
     file: Path
+    address: str = "127.0.0.1"
 
     def issue(self, folder: Path) -> Path:
-        """A key with its certificate, for this machine."""
+        """A key with its certificate."""
         path = folder / "server.pem"
-        self.ca.issue_cert("127.0.0.1", "localhost").private_key_and_cert_chain_pem.write_to_path(
+        self.ca.issue_cert(self.address, "localhost").private_key_and_cert_chain_pem.write_to_path(
             str(path)
         )
         return path
@@ -189,12 +190,12 @@ def between(server: Server, authority: Authority, folder: Path) -> Iterator[Betw
     """A place at which faults can be put into what goes to ``server``."""
     folder.mkdir(exist_ok=True)
     state = Between(host="")
-    listener = _Listener(("127.0.0.1", 0), _Handler)
+    listener = _Listener((authority.address, 0), _Handler)
     listener.behind, listener.state = server, state
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(authority.issue(folder))
     listener.context = context
-    state.host = f"127.0.0.1:{listener.server_address[1]}"
+    state.host = f"{authority.address}:{listener.server_address[1]}"
     thread = Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
