@@ -123,7 +123,7 @@ def test_optional_keys_may_be_missing(tmp_path: Path, matrix: Matrix) -> None:
 
 # old text, new text, what is said
 WRONG = {
-    "schema": ("schema: 1", "schema: 2", "publish.yaml:1:9: schema: this version of cannery reads"),
+    "schema": ("schema: 1", "schema: 2", "publish.yaml:1:9: schema: schema 2 is of a newer"),
     "repository": (
         "team/ascend",
         "Team/ascend",
