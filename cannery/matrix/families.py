@@ -122,11 +122,13 @@ class Expansion:
 
     ``unused`` are the values of axes that no target has, each as in "training.python.py38".
     ``platforms`` maps the id of a target with several platforms to the ids for each of them.
+    ``inherited`` says of a target, by id, from which other one it is, and what it changes.
     """
 
     declared: list[_Declared] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
     platforms: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    inherited: dict[str, str] = field(default_factory=dict)
 
     def by_platform(self, name: str, target: Any) -> dict[str, Any]:
         """Id to mapping of the targets that ``target`` stands for.
@@ -206,6 +208,8 @@ def expand(top: Map, catalogue: Catalogue, problems: list[Problem]) -> Expansion
                 where = written.place_of_key(each)
                 problems.append(Problem(what=what, fix="Rename one of them.", where=where))
             targets.put(each, target, written.marks[name])
+            if name in combined.inherited:
+                expansion.inherited[each] = combined.inherited[name]
     if declared or "families" in top:
         top.put("targets", targets, (others.mark, others.mark))
     return expansion
@@ -221,6 +225,7 @@ class _Combined:
     catalogue: Catalogue
     problems: list[Problem]
     done: dict[str, Map | None] = field(default_factory=dict)
+    inherited: dict[str, str] = field(default_factory=dict)
 
     def target(self, name: str, users: tuple[str, ...] = ()) -> Map | None:
         """All keys of the target ``name``; None if it is from one that there is not."""
@@ -246,12 +251,24 @@ class _Combined:
             hint = did_you_mean(str(source), [*self.written, *self.catalogue()])
             self._wrong(local, f"there is no target {source!r}.", hint)
             return None
+        if not inherited:
+            return None
+        self.inherited[name] = _inheritance(name, source, local, inherited)
         # A summary says what the other target has.
-        parts = [(_without(inherited, "summary"), f"target {source}")] if inherited else []
-        return _merged([*parts, *rest], local.mark, self.problems) if parts else None
+        parts = [(_without(inherited, "summary"), f"target {source}"), *rest]
+        return _merged(parts, local.mark, self.problems)
 
     def _wrong(self, local: Map, what: str, fix: str) -> None:
         self.problems.append(Problem(what=what, fix=fix, where=local.place(_FROM)))
+
+
+def _inheritance(name: str, source: str, local: Map, inherited: Map) -> str:
+    keys = [key for key in local if key not in (_FROM, "summary")]
+    changes = ", ".join(key for key in keys if key in inherited)
+    additions = ", ".join(key for key in keys if key not in inherited)
+    text = f"targets.{name} of {local.place()} is from {source} of {inherited.place()}"
+    text += f", changes its {changes}" if changes else ""
+    return text + (f", adds {additions}" if additions else "")
 
 
 def _without(part: Map, left_out: str) -> Map:

@@ -25,8 +25,8 @@ class Matrix:
 
     ``unused`` are the definitions that no target uses, each as in "pythons: cpython-3.9.2".
     ``findings`` has what compat.yaml says of each target, by its id; it is empty for a matrix that
-    was read without it. ``changed`` are the definitions of cannery/data that this matrix.yaml
-    replaces or extends: key and name to a sentence with both places.
+    was read without it. ``changed`` are the definitions and targets of cannery/data that this
+    matrix.yaml replaces or extends: key and name to a sentence with both places.
     ``platforms`` maps the id of a target for several platforms to the ids of the targets for each,
     of which it is the first.
     """
@@ -43,6 +43,7 @@ class Matrix:
         releases = {target.cann.version, target.kernels.version, target.nnal.version}
         application, index = target.application, target.torch_index
         names: dict[str, Collection[str]] = {
+            "targets": {target.id},
             "chips": {target.chip},
             "bases": {target.base.name, target.build_base.name},
             "pythons": {target.python.name},

@@ -298,7 +298,11 @@ def parse_matrix(
         unused=tuple(unused),
         findings=findings,
         platforms=expansion.platforms,
-        changed={**sources.changed, **_changed_chips(shape)},
+        changed={
+            **{("targets", key): text for key, text in expansion.inherited.items()},
+            **sources.changed,
+            **_changed_chips(shape),
+        },
     )
 
 

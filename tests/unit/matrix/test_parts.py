@@ -64,6 +64,17 @@ def test_a_target_may_be_from_one_of_a_family_and_from_one_below(tmp_path: Path)
     assert [*targets][-2:] == ["second", "first"]
 
 
+def test_a_target_says_what_it_changes_of_the_one_it_is_from(folder: Path) -> None:
+    text = mine("{from: full, deepspeed: {replace: 0.14.3}, packages: [git]}")
+    matrix = load(folder, text)
+    [said] = matrix.changes_for(matrix.targets["mine"])
+    where, there = (place(text, part).rstrip(": ") for part in ("{from: full", "summary: every"))
+    assert said == (
+        f"targets.mine of {where} is from full of {there}, changes its deepspeed, adds packages"
+    )
+    assert matrix.changes_for(matrix.targets["full"]) == []
+
+
 def test_a_key_of_both_needs_to_say_how(folder: Path) -> None:
     text = mine("{from: full, torch: 2.1.0}")
     [problem] = refused(folder, text)
