@@ -18,7 +18,8 @@ KINDS = ("root", "symptom", "echo", "wait", "bare", "note", "question")
 class Cause(NamedTuple):
     """A row of the table. ``codes`` mean it, ``names`` are what people look for it by.
 
-    ``mend_named`` is ``mend`` with values of the line, ``native`` that for programs in C++.
+    ``mend_named`` is ``mend`` with values of the line, ``native`` that for programs in C++. A
+    failure of a cause in ``refines``, or whose code begins as ``family`` says, gets these texts.
     """
 
     id: str
@@ -35,6 +36,8 @@ class Cause(NamedTuple):
     names: tuple[str, ...]
     log: tuple[str, ...]
     form: tuple[Pattern[str], ...]
+    refines: tuple[str, ...]
+    family: tuple[str, ...]
 
 
 class Found(NamedTuple):
@@ -66,6 +69,8 @@ def causes() -> dict[str, Cause]:
             names=words(row.get("names", "")),
             log=tuple(filter(None, row.get("log", "").splitlines())),
             form=tuple(map(re.compile, filter(None, row.get("form", "").splitlines()))),
+            refines=words(row.get("refines", "")),
+            family=words(row.get("family", "")),
         )
         for name, row in rows.items()
     }

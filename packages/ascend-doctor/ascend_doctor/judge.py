@@ -49,6 +49,12 @@ _INSTALLING = {
 _SAYS_WHY = re.compile(r"[Mm]emory|oom|OOM|bad_alloc")
 
 
+_OPERATOR_MISSING = re.compile(
+    r"'_OpNamespace' '\w+' object has no attribute|No module named '[\w.]+_C'"
+)
+_COMPILED = re.compile(r"_C\b|\.so\b")
+
+
 class Outcome(NamedTuple):
     """What logs say: whether the run failed, the root, what follows, and notes, with counts."""
 
@@ -91,6 +97,7 @@ def _outcome(reader: Reader) -> Outcome:
     root = _root(failing, alive)
     root = next(_long_before(root, failing), root)
     root = next(_reasons_of_an_end(root, [*failing, *lines], alive), root)
+    root = next(_not_loaded(root, events), root)
     silent = {root.cause.id, *_SAY_LITTLE}
     follows = [each for each in _once(alive) if each.cause.id not in silent]
     notes = [each for each in notes if each.cause.id != root.cause.id]
@@ -172,6 +179,15 @@ def _reasons_of_an_end(end: Event, events: list[Event], alive: list[Event]) -> I
             before = (each.file, each.number) < (end.file, end.number)
             same_rank = each.rank == end.rank or -1 in (each.rank, end.rank)
             if before and same_rank and each.cause.id in (*_BARE, "error-line"):
+                yield each
+
+
+def _not_loaded(root: Event, events: list[Event]) -> Iterator[Event]:
+    """Why a compiled extension was not loaded, if one of its operators is what is missing."""
+    if _OPERATOR_MISSING.search(root.text):
+        for each in events:
+            before = (each.file, each.number) < (root.file, root.number)
+            if before and each.weak and _COMPILED.search(each.text) and "library" in each.values:
                 yield each
 
 

@@ -10,7 +10,7 @@ from typing import BinaryIO, Iterator, NamedTuple
 from .packed import STDIN, UNREADABLE, LogError, names_in, opened, unreadable
 from .prefix import plain
 
-_DIGITS = b"0123456789abcdef"
+DIGITS = b"0123456789abcdef"
 """Of decimal numbers, and of addresses."""
 
 _BLOCK = 1 << 16
@@ -129,7 +129,7 @@ def _pieces(file: BinaryIO) -> Iterator[Piece]:
         if block:
             lines = block.split(b"\n")
             # Without digits, also those of addresses, the lines of a loop are the same.
-            shapes = block.translate(None, _DIGITS).split(b"\n")
+            shapes = block.translate(None, DIGITS).split(b"\n")
             yield Piece(number, lines, shapes, frozenset(shapes), len(block), before)
             number += len(lines) - 1
             before = (before + lines[:-1])[-_BEFORE:]

@@ -53,7 +53,7 @@ def examine_logs(paths: list[str], target: str = "") -> dict[str, Any]:
                     f"{each.path}:{each.line} in {each.function}" for each in said.own_frames[-2:]
                 ]
                 found["advice"] = said.advice[:LONGEST]
-                found.update(reasoned(event, said, found))
+                found.update(reasoned(event, said, found, files))
                 if event.cause.id in VERSIONS and versions:
                     found["here"] = versions
             findings.append(found)

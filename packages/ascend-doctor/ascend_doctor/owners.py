@@ -43,10 +43,19 @@ TBE, MINDIE, PYTHON_PARTS, OF_CANN, CUDA_ONLY, NAMESPACES, OF_PROGRAMS, APEX, WE
 CHECKOUTS = {*_tables()["modules"]["CHECKOUTS"]}
 """Names of folders that are checkouts of programs, or packages in them."""
 
-_UNDEFINED, _LOOKED_UP, _OF_VLLM_ASCEND, _VERSION, _MISSING, _MINDIE_PROGRAM, _MODULE = (
+(
+    _UNDEFINED,
+    _REFERENCE,
+    _LOOKED_UP,
+    _OF_VLLM_ASCEND,
+    _VERSION,
+    _MISSING,
+    _MINDIE_PROGRAM,
+    _MODULE,
+) = (
     pattern("owner-" + name)
     for name in (
-        *("undefined", "looked-up", "of-vllm-ascend", "version"),
+        *("undefined", "reference", "looked-up", "of-vllm-ascend", "version"),
         *("missing", "mindie-program", "module"),
     )
 )
@@ -62,7 +71,7 @@ def judge_line(text: str, before: tuple[str, ...] = ()) -> Judged | None:
 
     ``before`` are the lines before it, of which a traceback names files.
     """
-    for judge in (_symbol, _old_library, _library):
+    for judge in (_symbol, _reference, _old_library, _library):
         judged = judge(text)
         if judged:
             return judged
@@ -82,6 +91,11 @@ def system_package(name: str) -> tuple[str, str]:
     return debian, openeuler.strip("()")
 
 
+def plugin_of(package: str) -> str:
+    """The package that makes ``package`` run on NPUs; empty if it needs none, or none is known."""
+    return " ".join(_tables()["plugin"].get(package, ()))
+
+
 def owner_of(symbol: str) -> str:
     """Whose a symbol is; empty if unknown."""
     return _owner("symbols", symbol)
@@ -97,6 +111,17 @@ def _symbol(text: str) -> Judged | None:
     library = by.rpartition("/")[2]
     values = {"library": library, "symbol": symbol, "owner": owner or "unknown", "package": library}
     return _cause_of_symbol(by, owner), values
+
+
+def _reference(text: str) -> Judged | None:
+    """A function of CANN, or of what belongs to it, that the linker did not find."""
+    match = _REFERENCE.search(text) if "undefined ref" in text else None
+    library = _owner("link", match["symbol"]) if match else ""
+    if not match or not library:
+        return None
+    owners = {"ascend_hal": "the driver", "torch_npu": "torch_npu", "atb": "NNAL"}
+    values = {"symbol": match["symbol"], "library": f"lib{library}.so", "link": library}
+    return "link-symbol", {**values, "owner": owners.get(library, "CANN")}
 
 
 def _cause_of_symbol(by: str, owner: str) -> str:

@@ -4,17 +4,21 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Iterator
+from typing import Any, Iterator, Pattern
 
 from .causes import causes, values_of
-from .codes import codes_in, family
+from .codes import catalogue, codes_in, family
 from .events import Event
 from .evidence import Evidence, Frame
+from .ini import read_ini
 from .language import texts, word
-from .owners import Values, system_package
+from .lazy import once
+from .owners import CHECKOUTS, Values, plugin_of, system_package
+from .peers import peers_say
 from .signs import pattern
 
-_BARE = {"exception", "error-line", "code", "code-unknown", "inner", "other-rank"}
+_CODES = {"code", "code-unknown", "inner"}
+_BARE = _CODES | {"exception", "error-line", "other-rank"}
 _UNEXPECTED = re.compile(
     r"^(?:\w+\.)*(?:TypeError|AttributeError|NameError|UnboundLocalError|KeyError|IndexError|ZeroDivisionError"
     r"|ImportError|AssertionError|RuntimeError|ValueError|NotImplementedError)\b"
@@ -25,23 +29,25 @@ _WEAK_FORMS = {
 }
 """Forms that say less than the frames of a traceback do."""
 
-_FORMS_OF = {
-    "build-failed": ("compile-",),
-    "package-range": ("model-", "exception-attribute", "exception-argument"),
-    "model-files": ("exception-file", "exception-json", "hub-", "weights-differ"),
-    "network": ("hub-",),
-}
-"""Causes to the beginnings of forms that say the same more exactly."""
-
 _OF_SYSTEM = {"header-missing", "link-library", "library-missing"}
 
 _NEARBY = "(?#near)"
 """Begins a form that the lines around a message have."""
 
 _CHECKED = re.compile(r"^(?:raise\b|assert\b)")
+_NEWER = "Also try a newer release of {0}, whose code called it."
+_PAIR = (
+    "Also compare 'pip show {0} {1}' with the table of versions of {1}: a newer pair often has it."
+)
 _TORCH = {"torch", "torch_npu", "torchair"}
 _FACTS = {name: pattern(name) for name in ("operator", "remote rank", "address", "chip", "log")}
 _MOST = 160
+_RANKS = {
+    *("hccl-timeout", "hccl-connect", "hccl-root-info", "collectives-differ", "code", "inner"),
+    *("rendezvous", "error-line", "hccl-connections"),
+}
+"""Causes of which the plogs of several ranks say more together."""
+
 _OPERATORS = {
     "operator-crash",
     "operator-timeout",
@@ -53,13 +59,20 @@ _OPERATORS = {
 }
 
 
-def reasoned(event: Event, said: Evidence, document: dict[str, Any]) -> dict[str, Any]:
-    """The parts of ``document``, a root, that its evidence says more exactly.
+def reasoned(
+    event: Event, said: Evidence, document: dict[str, Any], paths: list[str]
+) -> dict[str, Any]:
+    """The parts of ``document``, a root of the logs ``paths``, that its evidence says more exactly.
 
     ``names`` is what the log names beside it: an operator, another rank, an address.
     """
-    formable = event.cause.id in _BARE or (event.cause.id in _FORMS_OF and not event.values)
-    changed = dict(_general(event, said)) if formable else {}
+    name, values = peers_say(event, paths) if event.cause.id in _RANKS else ("", {})
+    if not values:
+        name, values = _general(event, said)
+    changed = _texts(name, values)
+    if event.cause.id == "code" and not said.reason:
+        # The source of the code's meaning.
+        changed.pop("why", "")
     packages = system_package(_missing(event))
     if event.cause.id in _OF_SYSTEM and all(packages):
         changed["mend"] = "apt-get install {}; dnf install {}".format(*packages) + "."
@@ -67,11 +80,15 @@ def reasoned(event: Event, said: Evidence, document: dict[str, Any]) -> dict[str
     mend = changed.get("mend", document["mend"])
     if event.cause.native and not said.is_python:
         mend = texts("causes", event.cause.id).get("native", event.cause.native)
-    package = _package(said.frames)
+    package = _package(said.frames) or _program(said)
     formed = event.cause.id in _BARE and changed and package and package not in mend
     if package and (event.cause.id in _OPERATORS or formed):
-        mend += " " + word("Also try a newer release of {}, whose code called it.").format(package)
-    if "remote rank" in names and event.cause.kind in ("echo", "wait"):
+        plugin = plugin_of(package)
+        also = _PAIR if plugin else _NEWER
+        mend += " " + word(also).format(package, plugin)
+    if event.cause.id in _OPERATORS or event.cause.kind == "bare":
+        mend += _without(said, mend)
+    if "remote rank" in names and not values and event.cause.kind in ("echo", "wait"):
         mend = word("Look at the log of rank {} first.").format(names["remote rank"]) + " " + mend
     if "log" in names:
         mend = word("Read {} first.").format(names["log"]) + " " + mend
@@ -87,17 +104,19 @@ def _missing(event: Event) -> str:
     return event.values.get("header", "") or (f"lib{library}" if of_linker else library)
 
 
-def _general(event: Event, said: Evidence) -> Values:
-    """The texts for a failure without a known cause, by its form."""
-    finer = _FORMS_OF.get(event.cause.id)
-    if finer:
-        fitting = [each for each in _forms(said) if each[0].startswith(finer)]
-        name, values = fitting[0] if fitting else (event.cause.id, {})
-    else:
-        name, values = _form(event, said)
-    row = {**causes()[name]._asdict(), **texts("causes", name)}
+def _general(event: Event, said: Evidence) -> tuple[str, Values]:
+    """The row whose form a failure has, of its cause or of those without a known cause."""
+    if event.cause.id in _BARE:
+        return _form(event, said)
+    of = ((row, found) for row, found in _forms(said) if event.cause.id in causes()[row].refines)
+    return next(of, ("", {}))
+
+
+def _texts(name: str, values: Values) -> Values:
+    """The texts of the row ``name`` with ``values`` in them; none without values."""
     if not values:
         return {}
+    row = {**causes()[name]._asdict(), **texts("causes", name)}
     short = {key: value[:_MOST].rstrip(". ") for key, value in values.items()}
     return {
         key: row[of].format_map(short)
@@ -108,34 +127,65 @@ def _general(event: Event, said: Evidence) -> Values:
 def _form(event: Event, said: Evidence) -> tuple[str, Values]:
     """The row for a failure whose cause is unknown, and the values of its texts."""
     first = said.message[0] if said.message else ""
-    bare = event.cause.id in ("exception", "error-line")
-    forms = dict(_forms(said)) if bare else {}
+    forms = dict(_forms(said, near=event.cause.id in _CODES))
     exact = next((name for name in forms if name not in _WEAK_FORMS), "")
     if exact:
         return exact, forms[exact]
+    if event.cause.id in _CODES:
+        return _of_code(event, said)
     if event.cause.id == "exception" and said.frames and _UNEXPECTED.match(first):
         return _by_frames(first.partition(":")[0].rpartition(".")[2][:40], said.frames)
     if forms:
         return next(iter(forms.items()))
-    if said.reason and event.cause.id in ("inner", "code", "code-unknown"):
-        codes = [*codes_in(event.text), event.by]
-        return "code-reason", {
-            "code": codes[0],
-            "reason": said.reason.rstrip("."),
-            "family": family(codes[0]),
-        }
-    if bare and said.advice:
-        return "exception-advised", {"message": first}
-    return event.cause.id, {}
+    advised = said.advice and event.cause.id != "other-rank"
+    return "exception-advised", {"message": first} if advised else {}
 
 
-def _forms(said: Evidence) -> Iterator[tuple[str, Values]]:
-    """The rows whose form the message has."""
+def _of_code(event: Event, said: Evidence) -> tuple[str, Values]:
+    """The row for a code without a known cause: that of the part of CANN that it is of."""
+    code = [*codes_in(event.text), event.by][0]
+    known = catalogue().get(code)
+    reason = said.reason or (known.meaning if known else "")
+    rows = [
+        (len(start), row.id)
+        for row in causes().values()
+        for start in row.family
+        if code.startswith(start)
+    ]
+    if said.reason:
+        rows.append((0, "code-reason"))
+    values = {"code": code, "reason": reason.rstrip("."), "family": family(code)}
+    return (max(rows)[1], values) if rows and reason else ("", {})
+
+
+@once
+def _features() -> dict[str, tuple[Pattern[str], dict[str, str]]]:
+    rows = read_ini(__name__, "features.ini")
+    return {
+        name: (re.compile("|".join(filter(None, row["at"].split("\n")))), row)
+        for name, row in rows.items()
+    }
+
+
+def _without(said: Evidence, mend: str) -> str:
+    """How to do without the part of the program that failed, if it is one that can be left out."""
+    places = [f"{each.path} in {each.function}" for each in said.frames[-6:]]
+    text = "\n".join([*said.message, *places])
+    for name, (at, row) in _features().items():
+        if at.search(text) and row["off"] not in mend:
+            own = {**row, **texts("features", name)}
+            return " " + word("To do without {}: {}.").format(own["what"], own["off"])
+    return ""
+
+
+def _forms(said: Evidence, *, near: bool = False) -> Iterator[tuple[str, Values]]:
+    """The rows whose form the message has, or with ``near`` only those of the lines around it."""
     message = "\n".join(said.message)
     for cause in causes().values():
         searched = (
             form.search(said.text if form.pattern.startswith(_NEARBY) else message)
             for form in cause.form
+            if not near or form.pattern.startswith(_NEARBY)
         )
         match = next(filter(None, searched), None)
         if match:
@@ -148,12 +198,15 @@ def _by_frames(error: str, frames: tuple[Frame, ...]) -> tuple[str, Values]:
     last = own[-1] if own else frames[-1]
     package, caller = _package(frames), _caller(own)
     place = f"{last.path.rpartition('/')[2]}:{last.line}"
+    plugin = plugin_of(package)
     values = {"error": error, "package": package, "caller": caller, "place": place}
+    values["plugin"] = plugin
     if not package:
         return "exception-own", values
     if _CHECKED.match(last.source):
         return "exception-refused", values
-    return ("exception-between" if caller else "exception-within"), values
+    pair = "exception-plugin" if plugin and caller != plugin else ""
+    return pair or ("exception-between" if caller else "exception-within"), values
 
 
 def _package(frames: tuple[Frame, ...]) -> str:
@@ -163,6 +216,13 @@ def _package(frames: tuple[Frame, ...]) -> str:
         return ""
     others = [each for each in named if each and each not in _TORCH]
     return others[-1] if others else named[-1]
+
+
+def _program(said: Evidence) -> str:
+    """The program in C++ whose source the message names; empty if none is known."""
+    folders = re.findall(r"/([\w.+-]+)(?=/)", "\n".join([*said.message, said.text]))
+    known = [each for each in folders if each in CHECKOUTS and not said.is_python]
+    return str(known[-1]) if known else ""
 
 
 def _caller(frames: list[Frame]) -> str:
