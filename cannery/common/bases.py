@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from cannery.common.errors import enumerated
+
 
 class CannSource(StrEnum):
     """Where the parts of a CANN release are taken from."""
@@ -37,16 +39,31 @@ class Address:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Published:
+    """A sha256 of a file, where it was read, and on which day; an unknown ``size`` is 0."""
+
+    sha256: str
+    origin: str
+    read: str
+    size: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.sha256} ({self.origin}, read {self.read})"
+
+
+@dataclass(frozen=True, kw_only=True)
 class File:
     """A file that no package index has.
 
-    ``sha256`` is empty if nobody publishes it; an unknown ``size`` in bytes is 0. ``zip`` is a
-    published archive with the file, ``eula`` the address of a licence to accept before a download.
+    ``sha256`` is empty if nobody publishes it, or if servers have different files of this name:
+    ``variants`` has the hash of each. An unknown ``size`` in bytes is 0. ``zip`` is a published
+    archive with the file, ``eula`` the address of a licence to accept before a download.
     """
 
     name: str
     origin: str
     sha256: str = ""
+    variants: tuple[Published, ...] = ()
     size: int = 0
     addresses: tuple[Address, ...] = ()
     zip: File | None = None
@@ -57,8 +74,25 @@ class File:
         return bool(self.addresses or (self.zip and self.zip.addresses))
 
     @property
+    def hashes(self) -> tuple[str, ...]:
+        """Each sha256 that the file may have; none if nobody publishes one of the file itself."""
+        own = (self.sha256,) if self.sha256 else ()
+        return (*own, *(each.sha256 for each in self.variants))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Each size that it may have; none if one of them is not known."""
+        sizes = [each.size for each in self.variants] or [self.size]
+        return tuple(sizes) if all(sizes) else ()
+
+    @property
+    def published(self) -> str:
+        """The published hashes, in words."""
+        return enumerated([self.sha256] if self.sha256 else [*map(str, self.variants)])
+
+    @property
     def has_hash(self) -> bool:
-        return bool(self.sha256 or self.zip)
+        return bool(self.hashes or self.zip)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -74,8 +74,8 @@ def check_artifacts(
             problem = _refused(target, path, file, simulated=simulated)
             if problem is None:
                 hashes[component] = hash_of(path)
-                if file.sha256 and hashes[component] != file.sha256:
-                    what = f"{path} has sha256 {hashes[component]}; {file.sha256} was published."
+                if file.hashes and hashes[component] not in file.hashes:
+                    what = f"{path} has sha256 {hashes[component]}; {file.published} was published."
                     fix = "The file is damaged or not the original. Get it again."
                     problem = Problem(what=what, fix=fix)
                 else:
@@ -95,8 +95,11 @@ def _refused(target: Target, path: Path, file: File, *, simulated: bool) -> Prob
         other = {"aarch64": "x86_64", "x86_64": "aarch64"}[target.machine]
         others = path.parent.iterdir() if path.parent.is_dir() else ()
         alike = sorted(each.name for each in others if each.name.lower() == path.name.lower())
+        combined = file.name.replace("-toolkit_", "_")
         hint = ""
-        if (path.parent / file.name.replace(target.machine, other)).is_file():
+        if combined != file.name and (path.parent / combined).is_file():
+            hint = f" ({combined} is there. It is not used: it may install a driver, too.)"
+        elif (path.parent / file.name.replace(target.machine, other)).is_file():
             hint = f" (The file for {other} is there, but {target.id} needs {target.machine}.)"
         elif alike and alike != [path.name]:
             hint = f" (There is {alike[0]}, whose name differs only in upper and lower case.)"
@@ -114,7 +117,7 @@ def _refused(target: Target, path: Path, file: File, *, simulated: bool) -> Prob
             what=f"{path} is a stand-in made by the simulator, so the image would be simulated.",
             fix="Put Huawei's file there, or build the image with --simulate.",
         )
-    if not file.sha256 and file.name.endswith(".run") and (why := wrong_header(path, file.name)):
+    if not file.hashes and file.name.endswith(".run") and (why := wrong_header(path, file.name)):
         return Problem(what=f"{path} is not the package: {why}.", fix="Get it again.")
     return None
 

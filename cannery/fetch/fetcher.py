@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import shutil
 import tempfile
@@ -16,6 +17,7 @@ from pathlib import Path
 from threading import Event
 from urllib.parse import quote
 
+from rich import progress
 from rich.progress import Progress
 
 from cannery.common import console
@@ -143,17 +145,13 @@ class Fetcher:
             whole = replace(file, zip=replace(package, addresses=()))
             if stored := self._stored(whole):
                 return replace(stored, file=file)
-            partial, _, address = self._download(file, package, package.sha256)
+            partial, _, address, _ = self._download(file, [package], package.sha256)
             record = self._record(file, address)
             try:
                 with tempfile.TemporaryDirectory(prefix="undeb-", dir=partial.parent) as folder:
                     member = run_of(partial, file.name, Path(folder))
                     sha256 = sha256_of(member)
-                    if file.sha256 and sha256 != file.sha256:
-                        why = f"{package.name} of {repository.source.url} has {file.name} with "
-                        why += f"sha256 {sha256}, and the project's data has {file.sha256}."
-                        fix = "Compare them; one file may have several hashes (docs/cann.md)."
-                        raise ArtifactError(Problem(what=why, fix=fix))
+                    _refuse_another(file, sha256, f"{package.name} of {repository.source.url}")
                     path = self.store.admit(member, sha256, record)
             except OSError as error:
                 raise disk_error(partial, error) from error
@@ -179,12 +177,11 @@ class Fetcher:
         return Fetched(file=file, path=self.store.path(sha256), sha256=sha256)
 
     def _fetched(self, file: File, key: str) -> Fetched:
-        """The file, from its zip if only that has a published hash."""
-        archive = None if file.sha256 else file.zip
-        partial, sha256, address = self._download(file, archive or file, key)
-        is_first_use = not archive and not file.sha256
+        """The file itself, or out of its zip."""
+        partial, sha256, address, download = self._download(file, self._ways(file), key)
+        is_first_use = not download.hashes
         record = self._record(file, address, first_use=is_first_use)
-        if archive is None:
+        if download is not file.zip:
             other = self.store.record(sha256) if is_first_use and self.store.has(sha256) else None
             if other and other.name != file.name:
                 partial.unlink(missing_ok=True)
@@ -193,47 +190,63 @@ class Fetcher:
             return Fetched(file=file, path=path, sha256=sha256, first_use=is_first_use)
         try:
             with tempfile.TemporaryDirectory(prefix="unzip-", dir=partial.parent) as folder:
-                member = _unpacked(partial, archive.name, file.name, Path(folder))
-                sha256 = sha256_of(member)
+                member = _unpacked(partial, download.name, file.name, Path(folder))
+                archive, sha256 = sha256, sha256_of(member)
+                _refuse_another(file, sha256, public(address.url))
                 path = self.store.admit(member, sha256, record)
         except OSError as error:
             raise disk_error(partial, error) from error
-        self.store.note_opened(archive.sha256, file.name, sha256)
+        self.store.note_opened(archive, file.name, sha256)
         partial.unlink(missing_ok=True)
         notes_of(partial).unlink(missing_ok=True)
         return Fetched(file=file, path=path, sha256=sha256)
 
-    def _download(self, file: File, download: File, key: str) -> tuple[Path, str, Address]:
-        """The verified ``download`` of ``file`` with its sha256 and its address."""
-        local = (replace(s, url=f"{s.url}/{quote(download.name)}") for s in self.servers)
-        failures: dict[str, str] = {}
-        task = self.bars.add_task(download.name, total=None)
-        transfer = Transfer(
-            client=self.client,
-            partial=self.store.partial(key),
-            size=download.size,
-            is_pinned=bool(download.sha256),
-            retries=self.retries,
-            window=self.window,
-            stop=self.stop,
-            arrived=lambda there, total: self.bars.update(
-                task, completed=there, total=total or None
-            ),
-        )
-        try:
-            # The user's own servers before those of the vendor.
-            for address in (*local, *download.addresses):
-                try:
-                    sha256 = self._right(download, transfer, address)
-                except TransferError as error:
-                    failures[public(address.url)] = str(error)
-                else:
-                    return transfer.partial, sha256, address
-        finally:
-            self.bars.remove_task(task)
-        tried = "".join(f"\n  {url}: {why}." for url, why in failures.items())
+    def _ways(self, file: File) -> list[File]:
+        """What may be downloaded for ``file``: it if its hash is known, its zip, it on first use.
+
+        A server may have the one and not the other.
+        """
+        opened = "" if file.hashes else self.store.known(file)
+        own = replace(file, sha256=opened) if opened else file
+        ways = [own, file.zip] if own.hashes else [file.zip, file if self.terms.first_use else None]
+        return [each for each in ways if each]
+
+    def _download(
+        self, file: File, ways: Sequence[File], key: str
+    ) -> tuple[Path, str, Address, File]:
+        """The verified download for ``file``: its sha256, its address, and which way it is."""
+        failures: dict[str, TransferError] = {}
+        for number, download in enumerate(ways):
+            if not download.hashes and any(each.is_altered for each in failures.values()):
+                break
+            local = (replace(s, url=f"{s.url}/{quote(download.name)}") for s in self.servers)
+            task = self.bars.add_task(download.name, total=None)
+            transfer = Transfer(
+                client=self.client,
+                partial=self.store.partial(f"{key}.{number}" if number else key),
+                sizes=download.sizes,
+                is_pinned=bool(download.sha256),
+                retries=self.retries,
+                window=self.window,
+                stop=self.stop,
+                arrived=functools.partial(_show, self.bars, task),
+            )
+            try:
+                # The user's own servers before those of the vendor.
+                for address in (*local, *download.addresses):
+                    try:
+                        sha256 = self._right(download, transfer, address)
+                    except TransferError as error:
+                        failures[public(address.url)] = error
+                    else:
+                        return transfer.partial, sha256, address, download
+            finally:
+                self.bars.remove_task(task)
+        tried = "".join(f"\n  {url}: {error}." for url, error in failures.items())
         what = f"{file.name} cannot be fetched:{tried or ' no server is known.'}\n"
         fix = f"Retry later, add a server to cannery.toml, or get it from: {file.origin}."
+        if file.zip and not file.hashes and not self.terms.first_use:
+            fix += " --trust-first-use takes the file itself, whose hash nobody publishes."
         raise ArtifactError(Problem(what=what, fix=fix))
 
     def _right(self, file: File, transfer: Transfer, address: Address) -> str:
@@ -242,7 +255,7 @@ class Fetcher:
         Raises:
             TransferError: it does not deliver the file.
         """
-        if not file.sha256 and not is_safe(address.url):
+        if not file.hashes and not is_safe(address.url):
             raise TransferError("without TLS, a file is not trusted on first use", final=True)
         while True:
             transfer.is_mixed = False
@@ -254,7 +267,7 @@ class Fetcher:
                 return sha256
             transfer.discard()
             if not transfer.is_mixed:
-                raise TransferError(why, final=True)
+                raise TransferError(why, final=True, is_altered=True)
 
 
 def same_bytes(file: File, other: str, url: str = "") -> ArtifactError:
@@ -264,15 +277,27 @@ def same_bytes(file: File, other: str, url: str = "") -> ArtifactError:
     return ArtifactError(Problem(what=what, fix=f"Get it from: {file.origin}."))
 
 
+def _refuse_another(file: File, sha256: str, place: str) -> None:
+    """Refuse a file out of the archive ``place`` if ``file`` has other hashes."""
+    if file.hashes and sha256 not in file.hashes:
+        what = f"{place} has {file.name} with sha256 {sha256}, but {file.published} was published."
+        fix = "Compare them; a file may have several hashes (docs/cann.md)."
+        raise ArtifactError(Problem(what=what, fix=fix))
+
+
 def _wrong(path: Path, file: File, sha256: str) -> str:
     """Why ``path``, which has ``sha256``, is not ``file``; empty if it is."""
-    if not file.sha256:
+    if not file.hashes:
         return wrong_package(path, file.name)
-    if sha256 == file.sha256:
+    if sha256 in file.hashes:
         return ""
     with path.open("rb") as stream:
         page = page_in(stream.read(LONGEST_PAGE), path.stat().st_size)
-    return page or f"its file has sha256 {sha256}, but {file.sha256} was published"
+    return page or f"its file has sha256 {sha256}, but {file.published} was published"
+
+
+def _show(bars: Progress, task: progress.TaskID, there: int, total: int) -> None:
+    bars.update(task, completed=there, total=total or None)
 
 
 def _unpacked(path: Path, name: str, wanted: str, folder: Path, *, is_inner: bool = False) -> Path:

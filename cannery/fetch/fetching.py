@@ -262,7 +262,9 @@ def fetch_files(
         with project.editing():
             before = after = project.files()
             for file in first:
-                after = with_sha256(after, file.file.name, file.sha256)
+                record = sources.store.record(file.sha256)
+                note = f"{record.url}, {record.fetched[:10]}" if record else ""
+                after = with_sha256(after, file.file.name, file.sha256, note)
                 what = f"TRUSTED ON FIRST USE: {file.file.name}, sha256 {file.sha256}. Nobody "
                 what += "publishes this hash: compare it before you commit it"
                 console.say(what, "warning")
@@ -283,7 +285,8 @@ def _refuse_twins(
     names: dict[str, set[str]] = {}
     for release in project.matrix().cann.values():
         for file in (file for each in release.packages.values() for file in each.files):
-            names.setdefault(file.sha256, set()).add(file.name)
+            for sha256 in file.hashes:
+                names.setdefault(sha256, set()).add(file.name)
     for each in first:
         names.setdefault(each.sha256, set()).add(each.file.name)
     for each in first:

@@ -45,13 +45,14 @@ class TransferError(Exception):
     """A transfer failed. ``final`` says that this address will not succeed by being asked again.
 
     ``again_from_start`` says that what has arrived so far cannot be continued, and ``after`` is
-    how many seconds the server asks to wait.
+    how many seconds the server asks to wait. ``is_altered`` says that another file was sent.
     """
 
     why: str
     final: bool = False
     again_from_start: bool = False
     after: float = 0
+    is_altered: bool = False
 
     def __str__(self) -> str:
         return self.why

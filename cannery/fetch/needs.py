@@ -120,13 +120,18 @@ class Need:
     supply: Supply
 
     @property
+    def is_known(self) -> bool:
+        """Whether a sha256 tells if the right file arrives, published or in a signed index."""
+        return self.file.has_hash or self.supply is Supply.DOWNLOAD
+
+    @property
     def fields(self) -> dict[str, Any]:
         """The same for programs; what is unknown is null."""
         return {
             "supply": str(self.supply),
             "downloadable": self.file.is_downloadable,
             "size": self.file.size or None,
-            "sha256": "known" if self.file.has_hash else "unpublished",
+            "sha256": "known" if self.is_known else "unpublished",
             "origin": self.file.origin,
             "licence": self.file.eula or None,
         }
@@ -184,7 +189,7 @@ def screen(needs: Iterable[Need], folder: Path, command: str, listed: Collection
         for need in missing[:_LISTED]:
             file, supply = need.file, str(need.supply)
             size = size_text(file.size) if file.size else _UNKNOWN
-            rows.append((file.name, size, "known" if file.has_hash else _UNKNOWN, supply))
+            rows.append((file.name, size, "known" if need.is_known else _UNKNOWN, supply))
         lines = ["", *columns(rows)]
         if (more := len(missing) - _LISTED) > 0:
             lines.append(f"and {more:,} more: 'build.py list --format json' has all")

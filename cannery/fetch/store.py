@@ -94,10 +94,14 @@ class Store:
         return False
 
     def known(self, file: File) -> str:
-        """The sha256 of ``file``: as published, or as it was in the zip that was published."""
-        if file.sha256 or not file.zip:
-            return file.sha256
-        return self._opened(file.zip.sha256).get(file.name, "")
+        """The sha256 of ``file``: as published, or as it was in the zip that was published.
+
+        Of several it is that of the file that is here.
+        """
+        if file.hashes:
+            return file.sha256 or next(filter(self.has, file.hashes), "")
+        opened = (self._opened(each) for each in (file.zip.hashes if file.zip else ()))
+        return next((each[file.name] for each in opened if file.name in each), "")
 
     def holds(self, file: File) -> bool:
         """Whether ``file`` can be had without a network."""

@@ -25,7 +25,7 @@ from rich.progress import Progress
 
 from cannery.common import console
 from cannery.common.bases import Address
-from cannery.common.errors import FileError, Problem, file_error
+from cannery.common.errors import FileError, Problem, enumerated, file_error
 from cannery.common.files import read_text, write_files
 from cannery.common.http import LONGEST_WAIT, RetryPolicy, RetryState
 from cannery.common.process import Stopped
@@ -42,7 +42,7 @@ _SLOWEST = 512.0
 
 @dataclass(kw_only=True)
 class Transfer:
-    """Downloads one file into ``partial``. ``size`` is 0 if it is not known.
+    """Downloads one file into ``partial``. ``sizes`` are those that it may have, if they are known.
 
     ``is_pinned`` says that a hash will tell whether the bytes are right, so that what one server
     has begun another one may finish. ``arrived`` is called with the numbers of bytes that are
@@ -51,7 +51,7 @@ class Transfer:
 
     client: Client
     partial: Path
-    size: int
+    sizes: tuple[int, ...]
     is_pinned: bool
     retries: RetryPolicy
     stop: Event
@@ -122,8 +122,9 @@ class Transfer:
             self.discard()
         with self.client.get(address, self._there, validator if is_same else "") as answer:
             why = ""
-            if self.size and answer.total and answer.total != self.size:
-                why = f"its file has {answer.total:,} bytes, but {self.size:,} were published"
+            if self.sizes and answer.total and answer.total not in self.sizes:
+                known = enumerated([f"{size:,}" for size in self.sizes])
+                why = f"its file has {answer.total:,} bytes, but {known} were published"
             elif not (self.is_pinned or answer.total):
                 # Where the connection ends early, nothing would tell.
                 why = "it does not say how long the file is"
@@ -144,7 +145,7 @@ class Transfer:
 
     def _write(self, answer: Answer) -> None:
         there, begun, first = answer.offset, time.monotonic(), answer.offset
-        most = answer.total or self.size or _MOST
+        most = answer.total or max(self.sizes, default=_MOST)
         with open(self.partial, "ab", opener=_no_link) as stream:
             for chunk in answer.chunks(_CHUNK):
                 if self.stop.is_set():

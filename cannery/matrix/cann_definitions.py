@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, model_validator
 
-from cannery.common.bases import File
+from cannery.common.bases import File, Published
 from cannery.common.cann_version import CannVersion
 from cannery.common.documents import Key, Steps
 from cannery.common.errors import did_you_mean
 from cannery.common.model import CHIPS, MACHINE_OF, CannPackages, CannRelease, Layout, chip_hint
-from cannery.common.models import Model, Sha256, Unique, matching, raise_mistakes
+from cannery.common.models import Model, Unique, matching, raise_mistakes
 from cannery.common.references import is_versioned
 from cannery.matrix.file_definitions import (
     Downloads,
@@ -22,6 +22,7 @@ from cannery.matrix.file_definitions import (
     FilePattern,
     Folder,
     FolderPattern,
+    Hashes,
     Requirements,
     Zip,
     made_file,
@@ -100,7 +101,7 @@ class ReleaseShape(Model):
     installer: Literal["native", "emulated"] = "native"
     origin: str = ""
     download: Folder = ""
-    sha256: dict[str, Sha256] = Field(default={})
+    sha256: dict[str, Hashes] = Field(default={})
     toolkit: PartShape | None = None
     chips: Unique[Chip] = ()
     kernels: dict[Chip, PartShape] = Field(default={})
@@ -156,15 +157,25 @@ class _Release:
         files = {}
         for machine in MACHINE_OF.values():
             name = pattern.format(release=release, chip=chip, machine=machine)
-            of_zip = shape.sha256.get(zip_name(name))
+            sha256, variants = self.hashes(name)
+            of_zip, variants_of_zip = self.hashes(zip_name(name))
+            has_zip = bool(of_zip or variants_of_zip)
             update = {
-                "sha256": facts.sha256 or shape.sha256.get(name, ""),
-                "zip": facts.zip or (Zip(sha256=of_zip) if of_zip else None),
+                "sha256": facts.sha256 or sha256,
+                "zip": facts.zip or (Zip.model_construct(sha256=of_zip) if has_zip else None),
             }
-            files[machine] = made_file(
-                name, origin, folder, self.downloads, facts.model_copy(update=update)
-            )
+            file = made_file(name, origin, folder, self.downloads, facts.model_copy(update=update))
+            if not file.eula and shape.layout is Layout.CANN and "://" not in folder:
+                # On none of the mirrors, it may be in the vendor's repository for apt.
+                file = replace(file, eula=self.downloads.eula)
+            archive = file.zip and replace(file.zip, variants=variants_of_zip)
+            files[machine] = replace(file, variants=variants, zip=archive)
         return files
+
+    def hashes(self, name: str) -> tuple[str, tuple[Published, ...]]:
+        """The one sha256 of the file ``name``, or else those of the files of this name."""
+        known = self.shape.sha256.get(name, "")
+        return (known, ()) if isinstance(known, str) else ("", known)
 
     def kernels(self) -> dict[str, dict[str, File]]:
         """Chip to its kernels, by machine: those under ``chips`` and those under ``kernels``."""

@@ -6,13 +6,14 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from typing import Annotated
 from urllib.parse import quote, urlsplit
 
 from packaging.requirements import InvalidRequirement
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationInfo
 
-from cannery.common.bases import Address, File
+from cannery.common.bases import Address, File, Published
 from cannery.common.errors import did_you_mean
 from cannery.common.models import (
     MistakesError,
@@ -154,6 +155,47 @@ class Zip(Model):
     file: FileName = ""
     sha256: Sha256
     size: Size = ""
+
+
+def _day(text: str) -> str:
+    with suppress(ValueError):
+        date.fromisoformat(text)
+        return text
+    raise ValueError(f"{text!r} is no day. Write it as 2026-11-28.")
+
+
+_SEVERAL = 2
+
+
+class Variant(Model):
+    """The sha256 of one of the files that servers have under one name, and who says so."""
+
+    sha256: Sha256
+    origin: str
+    read: Annotated[str, AfterValidator(_day)]
+    size: Size = ""
+
+
+def _variants(shapes: tuple[Variant, ...]) -> tuple[Published, ...]:
+    if len(shapes) < _SEVERAL:
+        raise_mistakes([((), "a list has two hashes or more.", "Write one as NAME: SHA256.")])
+    raise_mistakes(
+        ((number, "sha256"), "this sha256 is there twice.", "Keep one of them.")
+        for number, each in enumerate(shapes)
+        if each.sha256 in [other.sha256 for other in shapes[:number]]
+    )
+    return tuple(
+        Published(sha256=each.sha256, origin=each.origin, read=each.read, size=int(each.size or 0))
+        for each in shapes
+    )
+
+
+Hashes = Annotated[
+    Annotated[Sha256, Tag("one")]
+    | Annotated[tuple[Published, ...], Parsed(_variants, of=tuple[Variant, ...]), Tag("several")],
+    Discriminator(lambda data: "several" if isinstance(data, list | tuple) else "one"),
+]
+"""The sha256 of a file, or of each file that servers have under its name."""
 
 
 class FileFacts(Model):

@@ -180,12 +180,13 @@ def has_place(files: Data, name: str) -> bool:
     return with_sha256(files, name, "0" * 64) != files
 
 
-def with_sha256(files: Data, name: str, sha256: str) -> Data:
+def with_sha256(files: Data, name: str, sha256: str, note: str = "") -> Data:
     """``files`` of a matrix with the ``sha256`` of the file ``name``, where it has none.
 
     It goes beside the name; of a file of a layout, to the others of its CANN release; of a wheel,
-    to those of its version.
+    to those of its version. There, ``note`` is the comment of its line.
     """
+    line = f"{name}: {sha256}{f'  # {note}' if note else ''}"
     for path in (MATRIX, *DATA):
         if path not in files or isinstance(files[path], ToolText):
             continue
@@ -195,9 +196,9 @@ def with_sha256(files: Data, name: str, sha256: str) -> Data:
     with suppress(MatrixError):  # what cannot be read or edited stays as it is
         if place := next(_of_patterns(parse_files(files), name), ()):
             if matrix.keys(*place, "sha256"):
-                matrix.add((*place, "sha256"), (f"{name}: {sha256}",))
+                matrix.add((*place, "sha256"), (line,))
             else:
-                matrix.add(place, ("sha256:", f"  {name}: {sha256}"))
+                matrix.add(place, ("sha256:", f"  {line}"))
     return matrix.files
 
 
@@ -205,7 +206,7 @@ def _of_patterns(matrix: Matrix, name: str) -> Iterator[tuple[str, str]]:
     """The definitions with a pattern that stands for the file ``name``, which has no sha256."""
     for version, release in matrix.cann.items():
         packages = [file for each in release.packages.values() for file in each.files]
-        if any(file.name == name and not file.sha256 for file in packages):
+        if any(file.name == name and not file.hashes for file in packages):
             yield "cann", version
     for target in matrix.targets.values():
         for component, wheel in target.vendor_wheels.items():

@@ -12,7 +12,8 @@ from pathlib import Path
 from tests.fetch.server import Files
 
 SUITE = "dists/cann"
-INDEX = "main/binary-arm64/Packages.gz"
+INDEXES = "main/binary-{}/Packages.gz"
+INDEX = INDEXES.format("arm64")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,19 +64,25 @@ def deb(
 
 
 def publish(
-    server: Files, signer: Signer, packages: dict[tuple[str, str], bytes], *, more: str = ""
+    server: Files,
+    signer: Signer,
+    packages: dict[tuple[str, str], bytes],
+    *,
+    more: str = "",
+    architecture: str = "arm64",
 ) -> None:
     """Let the server have the repository; ``more`` are lines of InRelease."""
-    stanzas = []
+    stanzas, name = [], INDEXES.format(architecture)
     for (package, version), content in packages.items():
-        path = f"pool/{package}_{version}_arm64.deb"
+        path = f"pool/{package}_{version}_{architecture}.deb"
         server.content[path] = content
         stanzas.append(
-            f"Package: {package}\nVersion: {version}\nArchitecture: arm64\nFilename: {path}\n"
+            f"Package: {package}\nVersion: {version}\nArchitecture: {architecture}\n"
+            f"Filename: {path}\n"
             f"Size: {len(content)}\nSHA256: {sha256(content).hexdigest()}\n"
         )
     index = gzip.compress("\n".join(stanzas).encode(), mtime=0)
-    server.content[f"{SUITE}/{INDEX}"] = index
+    server.content[f"{SUITE}/{name}"] = index
     release = f"Origin: Tests\nSuite: cann\nCodename: cann\n{more}SHA256:\n"
-    release += f" {sha256(index).hexdigest()} {len(index)} {INDEX}\n"
+    release += f" {sha256(index).hexdigest()} {len(index)} {name}\n"
     server.content[f"{SUITE}/InRelease"] = signer.signed(release.encode())

@@ -59,6 +59,8 @@ WRONG_BODIES: dict[str, str | bytes] = {
     "a web page of {} bytes: Sign in": "\ufeff<html><title>Sign\n in</title><p>name</p></html>",
     "a web page of {} bytes: Gateway": "<!-- proxy -->\n<!DOCTYPE html><html><title>Gateway</title>"
     "</html>     ",
+    "a web page of {} bytes: 403 Forbidden": "<!DOCTYPE html>\n<html><head><title>403 Forbidden"
+    "</title></head><body/></html>",
     "a script of {} bytes without an archive": "#!/bin/sh\necho installed\n\n",
     "a zip archive of {} bytes": b"PK\x03\x04" + bytes(100),
     "a program of {} bytes": b"\x7fELF" + bytes(60),

@@ -12,6 +12,8 @@ from cannery.common.bases import File
 from cannery.common.errors import ArtifactError
 from cannery.fetch.apt import AptRepository, is_in_apt
 from cannery.fetch.fetcher import Fetcher, Terms
+from cannery.fetch.needs import Supply, cann_files, real_needs
+from cannery.matrix.project import Project
 from cannery.matrix.settings import Apt
 from tests.fetch.apt_repository import INDEX, SUITE, Signer, deb, publish
 from tests.fetch.fetches import digest, failing, fetcher
@@ -204,3 +206,44 @@ def test_a_refusal_of_first_use_names_the_repository_if_it_has_the_file(tmp_path
 )
 def test_the_repository_has_packages_from_cann_85_on(name: str, expected: bool) -> None:
     assert is_in_apt(File(name=name, origin="")) is expected
+
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = (
+    *("toolkit", "nnal", "310b-ops", "310p-ops", "910-ops", "910b-ops", "950-ops", "A3-ops"),
+)
+RELEASES = (
+    *("8.5.0", "9.0.0-beta.2", "9.0.0", "9.0.1", "9.1.0-beta.1", "9.1.0-beta.3", "9.1.0", "9.1.1"),
+    *("9.2.0-beta.1", "9.2.0-beta.2"),
+)
+"""What the vendor's repository had on 2026-09-07; docs/cann.md has the source."""
+
+
+@pytest.mark.parametrize(
+    ("architecture", "absent"), [("arm64", {"8.5.1", "8.5.2", "9.2.0"}), ("amd64", {"9.2.0"})]
+)
+def test_no_target_from_cann_85_on_needs_first_use_or_goes_without_the_licence(
+    files: Files, signer: Signer, tmp_path: Path, architecture: str, absent: set[str]
+) -> None:
+    packages = {(f"ascend-cann-{name}", each): b"" for name in PACKAGES for each in RELEASES}
+    publish(files, signer, packages, architecture=architecture)
+    own, refused = apt(files, signer, tmp_path), set()
+    targets = Project(root=ROOT).matrix().targets.values()
+    for target in (each for each in targets if each.docker_arch == architecture):
+        wanted = {file.name: file for file in cann_files(target).values() if is_in_apt(file)}
+        needs = real_needs([target], served=is_in_apt, has_hash=own.terms.has_hash)
+        assert {needs[name].supply for name in wanted} <= {Supply.DOWNLOAD}
+        assert {needs[name].fields["sha256"] for name in wanted} <= {"known"}
+        for file in wanted.values():
+            assert "--accept-eula" in str(Terms(apt=True).against(file))
+            release = file.name.split("_")[1]
+            assert own.apt
+            if release in RELEASES:
+                assert own.apt.package(file).name.startswith("ascend-cann-")
+            else:
+                refused.add(release)
+                with pytest.raises(
+                    ArtifactError, match=f"{release} for {architecture}, only 8.5.0"
+                ):
+                    own.apt.package(file)
+    assert refused == absent

@@ -114,6 +114,39 @@ def test_a_hash_is_of_the_file_or_of_the_zip_with_this_name() -> None:
     assert (arm.nnal.sha256, x86.nnal.sha256) == ("", OTHER)
 
 
+VARIANTS = f"""\
+    sha256:
+      toolkit_9.1.1_aarch64.run:
+        - {{sha256: {DIGEST}, origin: one bucket, read: 2026-11-27, size: 1298374045}}
+        - {{sha256: {OTHER}, origin: another bucket, read: 2026-11-28}}
+"""
+
+
+def test_files_of_one_name_have_a_hash_each_with_its_origin_and_day() -> None:
+    file = release(VARIANTS).packages["aarch64"].toolkit
+    assert (file.sha256, file.hashes, file.has_hash) == ("", (DIGEST, OTHER), True)
+    assert [each.size for each in file.variants] == [1298374045, 0]
+    assert file.published.endswith(f"and {OTHER} (another bucket, read 2026-11-28)")
+    of_zip = release(VARIANTS.replace(".run:", ".zip:")).packages["aarch64"].toolkit
+    assert of_zip.zip
+    assert (of_zip.hashes, of_zip.zip.hashes) == ((), (DIGEST, OTHER))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("2026-11-27", "27.11.2026", "'27.11.2026' is no day. Write it as 2026-11-28."),
+        (OTHER, DIGEST, "this sha256 is there twice."),
+        (f"sha256: {OTHER}, ", "", "has no 'sha256'"),
+        (VARIANTS.splitlines()[3], "", "a list has two hashes or more."),
+    ],
+)
+def test_mistakes_of_several_hashes(old: str, new: str, said: str) -> None:
+    with pytest.raises(MatrixError) as raised:
+        release(VARIANTS.replace(old, new))
+    assert said in str(raised.value)
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
