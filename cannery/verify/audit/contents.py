@@ -192,9 +192,14 @@ def _kernels(cann: Cann, config: ImageConfig, chip: str) -> Result:
     )
 
 
+_PARTS_NEED = {"dataflow": "jinja2"}
+"""A package of CANN's own to what it alone imports (dataflow/tools/tpl of an installed 8.1.RC1)."""
+
+
 def _python_packages(facts: ImageFacts, compat: Compat) -> Result:
     """Of the packages that CANN's own Python parts import."""
     names = [parse_requirement(text).name for text in compat.cann_python.requirements]
+    names += [needed for part, needed in _PARTS_NEED.items() if part in facts.versions]
     missing = [name for name in names if normal_name(name) not in facts.versions]
     if not missing:
         text = "The Python packages that CANN's own programs use are installed."

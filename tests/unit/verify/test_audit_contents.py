@@ -149,6 +149,23 @@ def test_a_harmless_missing_package_is_a_note() -> None:
 
 
 @pytest.mark.parametrize(
+    ("jinja2", "standing"), [(None, Standing.NOTE), ("3.1.6", Standing.PASSED)]
+)
+def test_what_one_part_of_cann_imports_is_missing_where_that_part_is(
+    jinja2: str | None, standing: Standing
+) -> None:
+    works = {"te": {"code": 0, "output": ""}}
+    found = found_with(distributions=dists(dataflow="0.0.1", jinja2=jinja2), cann_programs=works)
+    [check] = [
+        each
+        for each in judge_image(found, FOREIGN, COMPAT, KNOWN)
+        if each.check == "cann/python-packages"
+    ]
+    assert check.standing is standing
+    assert check.fix == ("pip install jinja2" if standing is Standing.NOTE else "")
+
+
+@pytest.mark.parametrize(
     ("config", "chip", "by"),
     [
         (OURS, "", "its label io.cannery.chip says 910b"),
