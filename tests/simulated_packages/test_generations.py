@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from .test_image_facts import probe
 GENERATIONS = (
     *("6.3.RC1.alpha003", "8.0.RC3", "8.1.RC1", "8.3.RC1", "8.5.0", "9.0.0", "9.1.0", "9.2.0"),
 )
+MACHINES = {"aarch64": "linux/arm64", "x86_64": "linux/amd64"}
 CHIPS = {"310p": "ascend310p", "910b": "ascend910b", "a3": "ascend910_93", "950": "ascend950"}
 PROJECT = Project(root=ROOT)
 COMPAT, KNOWN = PROJECT.compat(), PROJECT.matrix().cann
@@ -96,37 +97,6 @@ def sourced(site: Site) -> dict[str, str]:
     return dict(pairs)
 
 
-@pytest.mark.parametrize("machine_name", ["aarch64", "x86_64"])
-@pytest.mark.parametrize("cann", GENERATIONS)
-def test_each_generation_passes_what_is_checked_of_its_files(
-    install: Callable[..., Site],
-    monkeypatch: pytest.MonkeyPatch,
-    cann: str,
-    machine_name: str,
-) -> None:
-    words = {"aarch64": "linux/arm64", "x86_64": "linux/amd64"}
-    site = install(cann, platform=words[machine_name])
-    for name, value in sourced(site).items():
-        monkeypatch.setenv(name, value)
-    found = probe(site.machine, str(site.home.relative_to(site.machine.ascend)))
-    found["RECORD"] = {"machine": machine_name}
-    files = found["elf_machines"](str(site.machine.root / "site-packages"))
-    assert files["wrong"] == []
-    other = {"aarch64": "x86_64", "x86_64": "aarch64"}[machine_name]
-    assert files["counts"][other] > 1
-    lists = found["compare"](str(site.home))
-    assert len(lists) > 4
-    assert [each for each in lists if each["missing"] and not each["few"]] == []
-    # A library in a folder that programs load from is another matter.
-    folder = Path(os.environ["LD_LIBRARY_PATH"].split(":")[0]).resolve()
-    device = next(path for path in site.home.rglob("libruntime.so") if "device" in path.parts)
-    shutil.copy(device, folder / "libwrong.so")
-    monkeypatch.setitem(found["RECORD"], "machine", "x86_64")
-    found["FILES"].append(str(folder / "libwrong.so"))
-    wrong = found["elf_machines"](str(site.machine.root / "site-packages"))["wrong"]
-    assert str(folder / "libwrong.so") in wrong
-
-
 def half_installed(site: Site) -> None:
     folder = site.home / KERNELS
     for path in [each for each in sorted(folder.rglob("*.json")) if "simulated" not in each.name]:
@@ -141,14 +111,17 @@ def other_kernels(site: Site) -> None:
 
 
 def other_nnal(site: Site) -> None:
+    """Of another release of CANN, whose file set of ATB this one does not have."""
+    release, other = site.packed.target.cann.version, "8.5.0"
+    other = other if release != other else "8.3.RC1"
     top = site.machine.ascend / "nnal/atb"
-    (top / site.packed.target.cann.version).rename(top / "8.5.0")
+    (top / release).rename(top / other)
     (top / "latest").unlink()
-    (top / "latest").symlink_to("8.5.0")
-    for path in (top / "8.5.0").glob("ascend_nnal_install.info"):
+    (top / "latest").symlink_to(other)
+    for path in [*(top / other).glob("ascend_nnal_install.info"), top / other / "version.info"]:
         text = path.read_text(encoding="utf-8")
         path.chmod(0o644)
-        path.write_text(text.replace(site.packed.target.cann.version, "8.5.0"), encoding="utf-8")
+        path.write_text(text.replace(release, other), encoding="utf-8")
 
 
 def no_opp(site: Site) -> None:
@@ -172,17 +145,6 @@ DEFECTS: dict[Callable[[Site], None], str] = {
     driver_inside: "driver/baked-in",
     torch_moved: "compat/torch_npu",
 }
-TAGS = {
-    "quay.io/ascend/cann:9.1.0-310p-ubuntu22.04-py3.12": "310p",
-    "quay.io/ascend/cann:9.1.0-910b-openeuler24.03-py3.11": "910b",
-    "quay.io/ascend/cann:9.1.0-a3-ubuntu22.04-py3.12": "a3",
-    "quay.io/ascend/cann:9.1.0-950-ubuntu22.04-py3.12": "950",
-    "quay.io/ascend/vllm-ascend:v0.22.1rc1-310p": "310p",
-    "quay.io/ascend/vllm-ascend:v0.22.1rc1": "910b",
-    "quay.io/ascend/vllm-ascend:v0.22.1rc1-910c": "a3",
-    "quay.io/ascend/vllm-ascend:v0.22.1rc1-a5-openeuler": "950",
-}
-"""Names as the vendor and vllm-ascend tag their images, and the chip."""
 
 
 def probed(site: Site) -> dict[str, Any]:
@@ -200,44 +162,108 @@ def probed(site: Site) -> dict[str, Any]:
     return facts
 
 
-def judged(
-    site: Site, facts: Mapping[str, Any], reference: str, torch: str = "2.10.0"
-) -> list[Result]:
-    """What the audit says of an image with such a name."""
+@dataclass(frozen=True, kw_only=True)
+class Tagged:
+    """An image of others: its name, and the torch and torch_npu in it."""
+
+    name: str
+    torch: str = ""
+    torch_npu: str = ""
+
+
+def judged(site: Site, facts: Mapping[str, Any], image: Tagged) -> list[Result]:
+    """What the audit says of an image with these facts."""
     place = "/usr/local/python3.11/lib/python3.11/site-packages"
-    versions = {"torch": torch, "torch-npu": "2.10.0"} if "vllm" in reference else {}
+    versions = {"torch": image.torch, "torch-npu": image.torch_npu} if image.torch else {}
     found = {name: [[each, place]] for name, each in versions.items()}
     parsed = parse_probe(f"cannery-probe: {json.dumps({**facts, 'distributions': found})}")
     environment = dict(facts["environment"])
     architecture = {"aarch64": "arm64", "x86_64": "amd64"}[site.packed.target.machine]
-    config = ImageConfig(reference=reference, architecture=architecture, environment=environment)
+    config = ImageConfig(reference=image.name, architecture=architecture, environment=environment)
     return [*judge_image(parsed, config, COMPAT, KNOWN)]
 
 
-@pytest.mark.parametrize("chip", CHIPS)
+def checks(results: list[Result], standing: Standing) -> set[str]:
+    return {each.check for each in results if each.standing is standing}
+
+
+def require_verdicts(whole: Site, images: list[Tagged], kept: Path) -> None:
+    """Assert that the image is judged well under each name, and each defect of it is told."""
+    facts = probed(whole)
+    for image in images:
+        results = judged(whole, facts, image)
+        assert not checks(results, Standing.BROKEN), results
+        assert {"cann/files", "kernels/chip"} <= checks(results, Standing.PASSED), results
+    shutil.copytree(whole.machine.ascend, kept, symlinks=True)
+    for spoil, check in DEFECTS.items():
+        if spoil is other_nnal and not (whole.machine.ascend / "nnal").exists():
+            continue  # releases before 8.0.RC2 have none
+        spoil(whole)
+        facts = probed(whole)
+        moved = [replace(each, torch="2.12.0") for each in images if each.torch]
+        for image in moved if spoil is torch_moved else images:
+            results = judged(whole, facts, image)
+            assert check in checks(results, Standing.BROKEN), (spoil.__name__, image, results)
+        shutil.rmtree(whole.machine.ascend)
+        shutil.copytree(kept, whole.machine.ascend, symlinks=True)
+
+
+def require_right_files(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Assert what the image tests ask of libraries, and of the lists of the packages' files."""
+    for name, value in sourced(site).items():
+        monkeypatch.setenv(name, value)
+    found = probe(site.machine, str(site.home.relative_to(site.machine.ascend)))
+    machine = site.packed.target.machine
+    found["RECORD"] = {"machine": machine}
+    files = found["elf_machines"](str(site.machine.root / "site-packages"))
+    assert files["wrong"] == []
+    other = {"aarch64": "x86_64", "x86_64": "aarch64"}[machine]
+    assert files["counts"][other] > 1
+    lists = found["compare"](str(site.home))
+    assert len(lists) > 4
+    assert [each for each in lists if each["missing"] and not each["few"]] == []
+    # A library in a folder that programs load from is another matter.
+    folder = Path(os.environ["LD_LIBRARY_PATH"].split(":")[0]).resolve()
+    device = next(path for path in site.home.rglob("libruntime.so") if "device" in path.parts)
+    shutil.copy(device, folder / "libwrong.so")
+    monkeypatch.setitem(found["RECORD"], "machine", "x86_64")
+    found["FILES"].append(str(folder / "libwrong.so"))
+    wrong = found["elf_machines"](str(site.machine.root / "site-packages"))["wrong"]
+    assert str(folder / "libwrong.so") in wrong
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("cann", GENERATIONS)
+def test_each_generation_passes_and_each_defect_of_it_is_told(
+    install: Callable[..., Site],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    cann: str,
+    machine: str,
+) -> None:
+    site = install(cann, platform=MACHINES[machine])
+    target = site.packed.target
+    name = f"quay.io/ascend/cann:{cann.lower()}-{target.chip}-ubuntu22.04-py{target.python.minor}"
+    image = Tagged(name=name, torch=target.torch, torch_npu=target.torch_npu)
+    require_verdicts(site, [image], tmp_path / "kept")
+    require_right_files(site, monkeypatch)
+
+
+CANN, VLLM = "quay.io/ascend/cann:9.1.0", "quay.io/ascend/vllm-ascend:v0.22.1rc1"
+TAGS = {
+    "310p": (f"{CANN}-310p-ubuntu22.04-py3.12", f"{VLLM}-310p"),
+    "910b": (f"{CANN}-910b-openeuler24.03-py3.11", VLLM),
+    "a3": (f"{CANN}-a3-ubuntu22.04-py3.12", f"{VLLM}-910c"),
+    "950": (f"{CANN}-950-ubuntu22.04-py3.12", f"{VLLM}-a5-openeuler"),
+}
+"""Chip to names as the vendor and vllm-ascend tag their images."""
+
+
+@pytest.mark.parametrize("chip", TAGS)
 def test_images_of_others_get_the_right_verdict(
     install: Callable[..., Site], tmp_path: Path, chip: str
 ) -> None:
-    whole = install("9.1.0", chip)
-    references = [each for each, of in TAGS.items() if of == chip]
-    facts = probed(whole)
-    for reference in references:
-        results = judged(whole, facts, reference)
-        assert not [each for each in results if each.standing is Standing.BROKEN], results
-        assert "cann/files" in {each.check for each in results if each.standing is Standing.PASSED}
-    kept = tmp_path / "kept"
-    shutil.copytree(whole.machine.ascend, kept, symlinks=True)
-    for spoil, check in DEFECTS.items():
-        shutil.rmtree(whole.machine.ascend)
-        shutil.copytree(kept, whole.machine.ascend, symlinks=True)
-        spoil(whole)
-        facts = probed(whole)
-        for reference in references:
-            if spoil is torch_moved and "vllm" not in reference:
-                continue
-            named = (
-                f"{reference.rpartition('-')[0]}-{chip}" if spoil is other_kernels else reference
-            )
-            results = judged(whole, facts, named, "2.12.0" if spoil is torch_moved else "2.10.0")
-            wrong = {each.check for each in results if each.standing is Standing.BROKEN}
-            assert check in wrong, (spoil.__name__, reference, results)
+    site = install("9.1.0", chip)
+    cann, vllm = TAGS[chip]
+    images = [Tagged(name=cann), Tagged(name=vllm, torch="2.10.0", torch_npu="2.10.0")]
+    require_verdicts(site, images, tmp_path / "kept")

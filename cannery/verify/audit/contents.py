@@ -25,6 +25,8 @@ _NEEDED = ("ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "LD_LIBRARY_PATH", "PYTHONPATH
 _TAG_CHIP = re.compile(
     r"(?:(?<=[-_.:/])|^)(910b[1-4]?|910c|910_93|910a?|a[235]|310[bp]|950)(?=[-_.]|$)", re.IGNORECASE
 )
+_FOR_A2 = re.compile(r"(?:^|/)ascend/vllm-ascend:v\d[^-]*(?:-openeuler)?$", re.IGNORECASE)
+"""vllm-ascend's own tags name each chip but A2's (its docs/source/installation.md, 182b75e)."""
 
 
 def judge_image(
@@ -170,6 +172,8 @@ def _files(cann: Cann) -> Iterator[Result]:
 
 def _kernels(cann: Cann, config: ImageConfig, chip: str) -> Result:
     tagged = [*dict.fromkeys(each.lower() for each in _TAG_CHIP.findall(config.reference))]
+    if not tagged and _FOR_A2.search(config.reference):
+        tagged = ["a2"]
     if chip:
         named, source = chip, "--chip"
     elif label := config.label("chip"):

@@ -195,7 +195,11 @@ VLLM = "quay.io/ascend/vllm-ascend:v0.18.0rc1"
         ("ascendai/cann:8.2.rc1-910-ubuntu22.04-py3.11", "ascend910b", Standing.BROKEN),
         (f"{VLLM}-a5", "ascend910_93", Standing.BROKEN),
         (f"{VLLM}-910c", "ascend910b", Standing.BROKEN),
-        (VLLM, "ascend910b", Standing.NOT_OURS),
+        (VLLM, "ascend910b", Standing.PASSED),
+        (f"{VLLM}-openeuler", "ascend910b", Standing.PASSED),
+        (VLLM, "ascend310p", Standing.BROKEN),
+        ("our.example.com/vllm-ascend:v0.18.0rc1", "ascend310p", Standing.NOT_OURS),
+        (f"{VLLM}-ours", "ascend310p", Standing.NOT_OURS),
     ],
 )
 def test_a_chip_has_several_names_in_tags(
