@@ -96,7 +96,9 @@ def test_first_use_changes_one_line_of_the_matrix(desk: Desk) -> None:
     desk.run("fetch", "--cann", RELEASE, *words).accepted("now run: python build.py render")
     after = path.read_text(encoding="utf-8").splitlines()
     [added] = [line for line in after if line not in before]
-    assert added == f"      {NNAL}: {digest(RUN)}"
+    hashed, _, note = added.partition("  # ")
+    assert hashed == f"      {NNAL}: {digest(RUN)}"
+    assert re.fullmatch(rf"https?://\S+/{NNAL}, \d{{4}}-\d\d-\d\d", note)
     assert [line for line in after if line != added] == before
     desk.checkout.run("check").accepted()
 

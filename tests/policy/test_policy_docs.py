@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cannery.common.model import Layout
 from cannery.matrix.project import Project
 from tests.policy.test_policy_sources import ROOT, tracked
 
@@ -104,3 +105,20 @@ def test_the_tests_in_the_table_of_trust_exist() -> None:
     assert len(rows) == 14
     for file, test in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text):
         assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), (file, test)
+
+
+def test_the_table_of_hashes_has_each_release_and_what_cannery_knows(project: Project) -> None:
+    """Of releases before 8.5 one row has those with hashes, all of which are of zips."""
+    text = _text(Path("docs/cann.md"))
+    table = text.partition("| release | hashes by Huawei |")[2].partition("\n\n")[0]
+    cells = (line.strip("| ").split(" | ") for line in table.splitlines()[2:])
+    rows = {tuple(names.split(", ")): said for names, said in cells}
+    for version, release in project.matrix().cann.items():
+        files = [file for each in release.packages.values() for file in each.files]
+        of_zips = any(file.zip for file in files)
+        assert not any(file.hashes for file in files), version
+        if release.layout is Layout.CANN:
+            [said] = [said for names, said in rows.items() if version in names]
+            assert ("ascend-deployer" in said) is of_zips
+        else:
+            assert (f" {version}" in rows[("6.3 to 8.3.RC2",)].replace(",", " ,")) is of_zips

@@ -254,6 +254,18 @@ def test_damaged_archives_have_no_machine(tmp_path: Path, content: bytes) -> Non
     assert machine_of(path) == ""
 
 
+def test_a_package_with_the_toolkit_and_more_is_not_taken_for_it(
+    full: Target, folder: Path
+) -> None:
+    other = "Ascend-cann_9.1.0_linux-aarch64.run"
+    (folder / other).touch()
+    toolkit = replace(full.toolkit_file, name="Ascend-cann-toolkit_9.1.0_linux-aarch64.run")
+    with pytest.raises(ArtifactError) as caught:
+        check_artifacts(full, folder, {"toolkit": toolkit})
+    hint = f"({other} is there. It is not used: it may install a driver, too.)"
+    assert hint in str(caught.value)
+
+
 def test_a_name_in_other_case_is_offered(full: Target, folder: Path) -> None:
     name = full.kernels_file.name
     (folder / name).rename(folder / name.upper())
