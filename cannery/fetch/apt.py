@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from email.parser import HeaderParser
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from threading import Event, Lock
@@ -219,20 +220,9 @@ def _binary(key: bytes) -> bytes:
 
 
 def _stanzas(text: str) -> list[dict[str, str]]:
-    """The paragraphs of a control file, each with its fields, in small letters, and their lines."""
-    found = []
-    for paragraph in re.split(r"\n\s*\n", text.strip()):
-        fields: dict[str, str] = {}
-        key = ""
-        for line in paragraph.splitlines():
-            if line[:1] in (" ", "\t"):
-                fields[key] = f"{fields.get(key, '')}\n{line.strip()}"
-            else:
-                key, _, value = line.partition(":")
-                key = key.strip().lower()
-                fields[key] = value.strip()
-        found.append(fields)
-    return found
+    """The paragraphs of a control file, each with its fields by their names in small letters."""
+    found = map(HeaderParser().parsestr, re.split(r"\n\s*\n", text.strip()))
+    return [{key.lower(): str(value) for key, value in each.items()} for each in found]
 
 
 def run_of(deb: Path, name: str, folder: Path) -> Path:
