@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import struct
 import sys
 import sysconfig
@@ -248,3 +249,26 @@ def test_the_rights_of_an_access_list(program: Path) -> None:
     except OSError as error:
         pytest.skip(f"this file system has no access lists: {error}")
     assert str(program) in " ".join(probe(program.parents[2])["rights"]())
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "Toolkit_InstallPath=/usr/local/Ascend/ascend-toolkit\n",
+        "Toolkit_InstallPath=/usr/local/Ascend/ascend-toolkit/latest\n",
+        "version=1.0\nInstall_Path=/usr/local/Ascend/cann-9.1.0\n",
+    ],
+    ids=["8.0.RC2", "8.1.RC1", "9.1.0"],
+)
+def test_the_record_of_each_generation_names_the_toolkit(record: str) -> None:
+    tree = ast.parse((PROBE.parents[1] / "toolkit/test_toolkit.py").read_text(encoding="utf-8"))
+    functions = [each for each in tree.body if isinstance(each, ast.FunctionDef)]
+    tree.body = [each for each in functions if each.name == "test_installer_record"]
+    for each in functions:
+        each.decorator_list = []
+    found: dict[str, Any] = {"re": re, "Facts": dict}
+    exec(compile(tree, "test_toolkit.py", "exec"), found)
+    found["test_installer_record"]({"install_record": record})
+    with pytest.raises(AssertionError):
+        elsewhere = record.replace("/usr/local", "/root")
+        found["test_installer_record"]({"install_record": elsewhere})

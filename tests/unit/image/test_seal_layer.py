@@ -263,6 +263,20 @@ def test_rights_of_others_are_dropped(seal: Seal, layer: Path, trees: tuple[Path
     assert os.listxattr(layer / "usr/bin/new") == []
 
 
+@needs_root
+def test_a_folder_that_its_list_gives_to_a_group_is_the_owner_s_alone_to_write(
+    seal: Seal, layer: Path, trees: tuple[Path, Path]
+) -> None:
+    """CANN's own list has opp/static_kernel with 770."""
+    before, after = trees
+    folder = after / "usr/local/Ascend/opp/static_kernel"
+    folder.mkdir(parents=True)
+    folder.chmod(0o770)
+    seal("--before", before, "--after", after, "--link", "--only", "/usr/local/Ascend")
+    mode = (layer / "usr/local/Ascend/opp/static_kernel").stat().st_mode
+    assert stat.S_IMODE(mode) == 0o750
+
+
 def test_compiled_files_of_other_layers(seal: Seal, layer: Path, tmp_path: Path) -> None:
     for part in ("kernels", "toolkit"):
         write(tmp_path / "cann" / part / "opt" / part / "a.py", "x = 1\n")
