@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date
 from typing import Annotated
 from urllib.parse import quote, urlsplit
 
@@ -15,6 +14,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationInfo
 
 from cannery.common.bases import Address, File, Published
 from cannery.common.errors import did_you_mean
+from cannery.common.files import day
 from cannery.common.models import (
     MistakesError,
     Model,
@@ -157,13 +157,6 @@ class Zip(Model):
     size: Size = ""
 
 
-def _day(text: str) -> str:
-    with suppress(ValueError):
-        date.fromisoformat(text)
-        return text
-    raise ValueError(f"{text!r} is no day. Write it as 2026-11-28.")
-
-
 _SEVERAL = 2
 
 
@@ -172,7 +165,7 @@ class Variant(Model):
 
     sha256: Sha256
     origin: str
-    read: Annotated[str, AfterValidator(_day)]
+    read: Annotated[str, AfterValidator(day)]
     size: Size = ""
 
 
