@@ -135,7 +135,7 @@ def test_files_of_one_name_have_a_hash_each_with_its_origin_and_day() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("2026-11-27", "27.11.2026", "'27.11.2026' is no day. Write it as 2026-11-28."),
+        ("2026-11-27", "27.11.2026", "'27.11.2026' is not a day. Write it as in"),
         (OTHER, DIGEST, "this sha256 is there twice."),
         (f"sha256: {OTHER}, ", "", "has no 'sha256'"),
         (VARIANTS.splitlines()[3], "", "a list has two hashes or more."),
