@@ -8,11 +8,13 @@ import os
 import random
 import re
 import select
+import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from ascend_sim.command.errors import UsageError
@@ -49,15 +51,16 @@ class Programs:
             raise UsageError(f"{self.python} cannot list torch's OpInfo:\n{done.stderr[-1000:]}")
         return list(json.loads(done.stdout.splitlines()[-1]))
 
-    def worker(self, way: str, first: int, last: int, skip: int) -> subprocess.Popen[bytes]:
-        """A worker for the operators first to last - 1."""
-        numbers = [str(number) for number in (first, last, skip)]
+    def worker(self, way: str) -> subprocess.Popen[bytes]:
+        """A worker, which leads a session of its own."""
         return subprocess.Popen(
-            [self.python, "-W", "ignore", *WORKER, "run", way, *numbers],
+            [self.python, "-W", "ignore", *WORKER, "run", way],
             cwd=ROOT,
             env=self.environment,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
 
 
@@ -95,6 +98,41 @@ class Progress:
             self.current, self.done = None, self.done + 1
 
 
+@dataclass
+class Worker:
+    """A process that carries out operators in its children, started when it is needed."""
+
+    programs: Programs
+    way: str
+    process: subprocess.Popen[bytes] | None = None
+
+    def run(self, progress: Progress, last: int) -> int | None:
+        """Go on with the operators before ``last``: the exit code, or None for a hang."""
+        process = self.process = self.process or self.programs.worker(self.way)
+        assert process.stdin is not None
+        process.stdin.write(f"{progress.at} {last} {progress.done}\n".encode())
+        process.stdin.flush()
+        for line in lines(process):
+            if line is None:
+                break
+            if "ended" in line:
+                return int(line["ended"])
+            progress.take(line)
+        else:
+            process.communicate()
+            self.process = None
+            return process.returncode
+        self.stop()
+        return None
+
+    def stop(self) -> None:
+        """End it, and its child."""
+        if self.process is not None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.communicate()
+        self.process = None
+
+
 def lines(process: subprocess.Popen[bytes]) -> Iterator[Any]:
     """What a worker says as JSON; None once when it says nothing for HANG seconds."""
     assert process.stdout is not None
@@ -107,24 +145,16 @@ def lines(process: subprocess.Popen[bytes]) -> Iterator[Any]:
         for line in whole:
             if line.startswith(b"{"):
                 yield json.loads(line)
-    process.kill()
     yield None
 
 
-def chunk(programs: Programs, way: str, names: Sequence[str], first: int, last: int) -> Results:
-    """Results of the operators first to last - 1, by as many workers as that takes."""
+def chunk(worker: Worker, names: Sequence[str], first: int, last: int) -> Results:
+    """Results of the operators first to last - 1, by as many children as that takes."""
     progress = Progress(names, first)
     while progress.at < last:
-        hung = False
-        with programs.worker(way, progress.at, last, progress.done) as process:
-            for line in lines(process):
-                if line is None:
-                    hung = True
-                else:
-                    progress.take(line)
-        code = process.returncode
+        code = worker.run(progress, last)
         if progress.at < last and code != POISONED:
-            progress.lost("hang" if hung else f"crash: exit {code}")
+            progress.lost("hang" if code is None else f"crash: exit {code}")
     return progress.found
 
 
@@ -154,9 +184,24 @@ def measure(
     names = programs.names()
     runs = wanted(names, only)
     found: Results = {}
-    with ThreadPoolExecutor(jobs) as pool:
-        work = [pool.submit(chunk, programs, way, names, *run) for run in runs]
-        for number, future in enumerate(work, 1):
-            found.update(future.result())
-            say(f"{way}: {number} of {len(runs)} groups, {len(found)} operators")
+    idle: SimpleQueue[Worker] = SimpleQueue()
+    workers = [Worker(programs, way) for _ in range(jobs)]
+    for worker in workers:
+        idle.put(worker)
+
+    def results(group: tuple[int, int]) -> Results:
+        worker = idle.get()
+        try:
+            return chunk(worker, names, *group)
+        finally:
+            idle.put(worker)
+
+    try:
+        with ThreadPoolExecutor(jobs) as pool:
+            for number, more in enumerate(pool.map(results, runs), 1):
+                found.update(more)
+                say(f"{way}: {number} of {len(runs)} groups, {len(found)} operators")
+    finally:
+        for worker in workers:
+            worker.stop()
     return found

@@ -2,13 +2,13 @@
 """Runs operators of torch's OpInfo on the simulated device; needs torch and torch_npu.
 
     python -m conformance.operators.worker list
-    python -m conformance.operators.worker run forward|backward FIRST LAST DONE
+    python -m conformance.operators.worker run forward|backward
 
-FIRST and LAST are indexes of OpInfo's list.
-
-The first DONE cases of the first operator are left out. Prints a line of JSON before a case and one
-after it, so that a crash or a hang can be charged to it. An error of torch_npu's queue ends the
-process with POISONED, because no later result of that process means anything.
+Each line of stdin is FIRST LAST DONE: two indexes of OpInfo's list, and how many cases of the first
+operator to leave out. A child carries it out, for which nothing is imported again. It prints a line
+of JSON before a case and one after it, so that a crash or a hang can be charged to it; a last line
+has its exit code. An error of torch_npu's queue ends it with POISONED, because no later result of
+that process means anything.
 """
 
 from __future__ import annotations
@@ -166,8 +166,18 @@ def run(way: str, first: int, last: int, done: int) -> None:
         say(finished=name_of(op))
 
 
-def say(**line: str | None) -> None:
+def say(**line: str | int | None) -> None:
     print(json.dumps(line), flush=True)
+
+
+def serve(way: str) -> None:
+    """Have each line of stdin carried out, one after another."""
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            run(way, *map(int, line.split()))
+            os._exit(0)
+        say(ended=os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 def main() -> None:
@@ -177,8 +187,7 @@ def main() -> None:
         return
     import torch_npu  # noqa: F401 - makes the device known
 
-    _, _, way, first, last, done = sys.argv
-    run(way, int(first), int(last), int(done))
+    serve(sys.argv[2])
 
 
 if __name__ == "__main__":

@@ -15,25 +15,32 @@ from conformance.operators.outcomes import Outcome, count
 
 WORKER = """\
 import json, os, sys, time
-NAMES = ["fine", "crashes", "hangs", "poisons", "broken"]
+NAMES = ["fine", "crashes", "hangs", "poisons", "broken", "all ends"]
 if sys.argv[1] == "list":
     print("noise"); print(json.dumps(NAMES)); sys.exit()
-first, last, done = map(int, sys.argv[3:])
-for name in NAMES[first:last]:
-    if name == "broken":
-        sys.exit(3)
-    for case in ("a", "b")[done:]:
-        print(json.dumps({"operator": name, "case": case}), flush=True)
-        if case == "a" and name == "crashes":
-            os.abort()
-        if case == "a" and name == "hangs":
-            time.sleep(60)
-        bad = case == "a" and name == "poisons"
-        print(json.dumps({"result": "Inner error: npusim: x" if bad else "pass"}), flush=True)
-        if bad:
-            os._exit(75)
-    done = 0
-    print(json.dumps({"finished": name}), flush=True)
+def run(first, last, done):
+    for name in NAMES[first:last]:
+        if name == "broken":
+            sys.exit(3)
+        for case in ("a", "b")[done:]:
+            print(json.dumps({"operator": name, "case": case}), flush=True)
+            if case == "a" and name == "crashes":
+                os.abort()
+            if case == "a" and name == "hangs":
+                time.sleep(60)
+            bad = case == "a" and name == "poisons"
+            print(json.dumps({"result": "Inner error: npusim: x" if bad else "pass"}), flush=True)
+            if bad:
+                os._exit(75)
+        done = 0
+        print(json.dumps({"finished": name}), flush=True)
+for line in sys.stdin:
+    if line.startswith("5 "):
+        os._exit(4)
+    if os.fork() == 0:
+        run(*map(int, line.split()))
+        sys.exit()
+    print(json.dumps({"ended": os.waitstatus_to_exitcode(os.wait()[1])}), flush=True)
 """
 
 
@@ -53,11 +60,12 @@ def test_a_crash_or_a_hang_counts_for_one_case(programs: run.Programs) -> None:
     assert found["hangs"] == {"a": "hang", "b": "pass"}
     assert found["poisons"] == {"a": "Inner error: npusim: x", "b": "pass"}
     assert found["broken"] == {"process": "crash: exit 3"}
+    assert found["all ends"] == {"process": "crash: exit 4"}
     figures = count(found)
-    assert (figures.operators, figures.every, figures.none) == (5, 1, 1)
+    assert (figures.operators, figures.every, figures.none) == (6, 1, 2)
     assert figures.outcomes == {
         Outcome.PASS: 5,
-        Outcome.CRASH: 2,
+        Outcome.CRASH: 3,
         Outcome.HANG: 1,
         Outcome.ERROR: 1,
     }
