@@ -24,9 +24,11 @@ CPU_WHEELS = "https://download.pytorch.org/whl/cpu"
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+){2}")
 _RELEASE = re.compile(rf"{_VERSION.pattern}(rc[0-9]+|\.post[0-9]+)?")
 _TORCH = re.compile(r"torch\s*\(?==\s*([^)\s;]+?)(\.\*)?\)?\s*$")
-_ABORTS_BESIDE_CUDA = re.compile(r"2\.1[12]\.0\.post[3-9]|2\.1[3-9]\.")
-"""Releases that register settings of PyTorch's allocator which a torch for CUDA has registered
-(registerDeviceConfigParserHook of c10/core/AllocatorConfig.h): the import ends in an abort."""
+_ABORTS_BESIDE_CUDA = {"2.10.0": 7, "2.11.0": 3, "2.12.0": 3}
+"""The first .postN of a torch_npu that registers settings of PyTorch's allocator which a torch for
+CUDA has registered (registerDeviceConfigParserHook of c10/core/AllocatorConfig.h): its import ends
+in an abort. From 2.13 on all releases do."""
+_ALL_ABORT_FROM = (2, 13)
 _BUILT_FOR_NUMPY_2 = (2, 3)
 """The first torch that is. torch_npu imports numpy and yaml; its old releases ask for neither."""
 
@@ -79,31 +81,58 @@ def install(asked: Installation) -> None:
     if find_spec("pip") is None:
         raise UnusableError(f"{sys.executable} has no pip: run 'python -m ensurepip' first.")
     npu = _found(f"torch_npu=={asked.torch_npu or asked.torch + '.*'}")
-    asks_for = [match[1] for each in npu.requires if (match := _TORCH.match(each))]
-    torch = [*asks_for, asked.torch][0]
-    others = [each for each in npu.requires if not _TORCH.match(each) and "extra ==" not in each]
-    old = tuple(map(int, asked.torch.split(".")[:2])) < _BUILT_FOR_NUMPY_2
-    others += ["numpy<2" if old else "numpy", "pyyaml"]
+    torch, others = _needs(npu, asked.torch)
     alone, more = _places(asked.wheels)
-    release = f"torch_npu=={npu.version}"
     try:
         cpu = _found(f"torch=={torch}", *alone, "--retries=1", "--timeout=15")
     except UnusableError as error:
         _say(f"PyTorch's CPU wheels at {_shown(asked.wheels)} cannot be used: {error}")
-        if _ABORTS_BESIDE_CUDA.match(npu.version):
-            raise UnusableError(
-                f"torch_npu {npu.version} aborts when it is imported beside a torch for CUDA, "
-                f"which is what the package index has. Give the torch {asked.torch} for the CPU, "
-                "in a folder or an index, with --wheels."
-            ) from None
-        _install_from_index(torch, release, others)
+        _install_from_index(_beside_cuda(npu, asked), asked.torch)
     else:
         _say(f"pip installs torch {cpu.version}, for the CPU, and torch_npu {npu.version}")
-        _pip("install", *more, f"torch=={cpu.version}", release, *others)
+        _pip("install", *more, f"torch=={cpu.version}", f"torch_npu=={npu.version}", *others)
 
 
-def _install_from_index(torch: str, release: str, others: list[str]) -> None:
-    """Without PyTorch's own index; ``torch`` is what the release of torch_npu asks for."""
+def _needs(npu: _Found, torch: str) -> tuple[str, list[str]]:
+    """The torch that a torch_npu asks for, and the other requirements."""
+    asks_for = [match[1] for each in npu.requires if (match := _TORCH.match(each))]
+    others = [each for each in npu.requires if not _TORCH.match(each) and "extra ==" not in each]
+    others += ["numpy<2" if _minor(torch) < _BUILT_FOR_NUMPY_2 else "numpy", "pyyaml"]
+    return [*asks_for, torch][0], others
+
+
+def _minor(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")[:2]))
+
+
+def _beside_cuda(npu: _Found, asked: Installation) -> _Found:
+    """The torch_npu to install beside a torch for CUDA: that one, or the newest that can be.
+
+    Raises:
+        UnusableError: it aborts there.
+    """
+    first = _ABORTS_BESIDE_CUDA.get(asked.torch)
+    _, _, post = npu.version.partition(".post")
+    if _minor(asked.torch) < _ALL_ABORT_FROM and (first is None or int(post or 0) < first):
+        return npu
+    aborts = (
+        f"torch_npu {npu.version} aborts when it is imported beside a torch for CUDA, "
+        "which is what the package index has."
+    )
+    if first is None or asked.torch_npu:
+        raise UnusableError(
+            f"{aborts} Give the torch {asked.torch} for the CPU, in a folder or an index, "
+            "with --wheels."
+        )
+    older = _found(f"torch_npu=={asked.torch}.*,<{asked.torch}.post{first}")
+    _say(f"{aborts} pip installs torch_npu {older.version} in its place.")
+    return older
+
+
+def _install_from_index(npu: _Found, asked_torch: str) -> None:
+    """Without PyTorch's own index."""
+    torch, others = _needs(npu, asked_torch)
+    release = f"torch_npu=={npu.version}"
     public = torch.partition("+")[0]
     _say(
         f"pip installs torch {public} of the package index instead. On x86_64, and from torch 2.11 "

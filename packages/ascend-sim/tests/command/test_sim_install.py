@@ -20,9 +20,9 @@ from tools import archive
 from .conftest import MACHINE
 from .documented import install_lines
 
-CPU = {"torch": ["2.9.0+cpu", "2.13.0+cpu"]}
+CPU = {"torch": ["2.9.0+cpu", "2.10.0+cpu", "2.13.0+cpu"]}
 OF_PACKAGES = {
-    "torch": ["2.1.0", "2.3.1", "2.9.0", "2.12.0", "2.13.0"],
+    "torch": ["2.1.0", "2.3.1", "2.9.0", "2.10.0", "2.12.0", "2.13.0"],
     "torch_npu": [
         "2.1.0",
         "2.3.1",
@@ -30,6 +30,8 @@ OF_PACKAGES = {
         "2.9.0rc1",
         "2.9.0.post2",
         "2.9.1",
+        "2.10.0.post6",
+        "2.10.0.post7",
         "2.12.0",
         "2.12.0.post3",
         "2.13.0",
@@ -45,6 +47,8 @@ REQUIRES = {
     "torch_npu 2.9.0.post2": [
         *("torch ==2.9.0+cpu", "scipy", "pyyaml ; extra == 'pyyaml'", "none ; extra == 'none'"),
     ],
+    "torch_npu 2.10.0.post6": ["torch ==2.10.0+cpu"],
+    "torch_npu 2.10.0.post7": ["torch ==2.10.0+cpu"],
     "torch_npu 2.12.0": ["torch ==2.12.0"],
     "torch_npu 2.12.0.post3": ["torch ==2.12.0"],
     "torch_npu 2.13.0": ["torch==2.13.0.*", "numpy", "pyyaml"],
@@ -153,6 +157,8 @@ def venv(made_venv: Path, indexes: Path, tmp_path: Path) -> Venv:
         ("--torch 2.9.0 --torch-npu 2.9.0", FOLDER, "2.9.0+cpu 2.9.0 2.2.6", ["torch_npu 2.9.0\n"]),
         ("--torch 2.9.0", "none", "2.9.0 2.9.0.post2 2.2.6", WITHOUT_CPU_WHEELS),
         ("--torch 2.12.0 --torch-npu 2.12.0", "none", "2.12.0 2.12.0 2.2.6", ["torch 2.12.0 of"]),
+        ("--torch 2.10.0", "none", "2.10.0 2.10.0.post6 2.2.6", ["torch_npu 2.10.0.post7 aborts"]),
+        ("--torch 2.10.0", INDEX, "2.10.0+cpu 2.10.0.post7 2.2.6", ["torch_npu 2.10.0.post7\n"]),
         ("--torch 2.3.1", "none", "2.3.1 2.3.1 2.2.6", ["asks for torch 2.3.1+cpu"]),
         ("--torch 2.1.0", "none", "2.1.0 2.1.0 1.26.4", ["torch 2.1.0 of the package index"]),
     ],
