@@ -60,7 +60,7 @@ def operators(session: nox.Session) -> None:
     python = os.environ.get("CANNERY_TORCH_PYTHON")
     if not python:
         session.error("set CANNERY_TORCH_PYTHON to a Python that has torch and numpy")
-    names = ("test_torch_operators.py", "test_torch_npu_on_device.py", "test_python_lock.py")
+    names = ("test_torch_operators.py", "test_torch_npu_on_device.py")
     session.run("pytest", "--quiet", *(f"tests/device/{name}" for name in names), *session.posargs)
     session.run("python", "-m", "conformance.operators", "--python", python, "--draw", "40")
 

@@ -41,6 +41,7 @@ class Program:
     module: str
     names: tuple[str, ...]
     hang: int
+    arguments: tuple[str, ...] = ()
 
 
 def interpreter(python: str) -> Path | None:
@@ -97,7 +98,14 @@ class Torch:
         command = ["-m", "ascend_sim.command", "run", *options, "--"]
         try:
             done = subprocess.run(
-                [str(self.python), *command, str(self.python), "-m", program.module],
+                [
+                    str(self.python),
+                    *command,
+                    str(self.python),
+                    "-m",
+                    program.module,
+                    *program.arguments,
+                ],
                 cwd=self.folder,
                 env=self._environment(npu),
                 stdout=subprocess.PIPE,

@@ -26,10 +26,15 @@ PAGE = Path(__file__).parents[1] / "usage.md"
 PYTHON = "3.11"
 PAIRS = {"2.7.1": "2.7.1.post2", "2.9.0": "2.9.0.post2", "2.10.0": "2.10.0", "2.13.0": "2.13.0"}
 """torch, and its torch_npu."""
+RUNS = 20
+"""Of the checks that could hang."""
 USAGE = native.Program(
-    "conformance.usage.checks", tuple(check.__name__ for check in CHECKS), hang=3600
+    "conformance.usage.checks",
+    tuple(check.__name__ for check in CHECKS),
+    hang=7200,
+    arguments=(f"--runs={RUNS}",),
 )
-"""Idle, it takes 3 minutes."""
+"""Idle, it takes 20 minutes."""
 HEADING = f"""\
 # What people do with torch_npu, on the software device
 

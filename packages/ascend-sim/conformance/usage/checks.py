@@ -5,13 +5,22 @@ The host has 2 cards. Prints each check's result as JSON. What is computed must 
 and an error as on the card.
 """
 
+import argparse
 import json
-import sys
+from typing import Callable
 
-from conformance.usage import ranks, single
+from conformance.usage import first_use, ranks, single
 from conformance.usage.processes import ended, forked, reason
 
-CHECKS = (*single.CHECKS, *ranks.CHECKS)
+CHECKS = (*single.CHECKS, *first_use.CHECKS, *ranks.CHECKS)
+REPEATED = (
+    *first_use.CHECKS,
+    ranks.fully_sharded,
+    single.refused_types,
+    single.types_of_the_source,
+    single.sparse_coalesce,
+)
+"""Those that could hang."""
 
 
 def say(name: str, result: str) -> None:
@@ -19,16 +28,27 @@ def say(name: str, result: str) -> None:
     print("check: " + json.dumps([name, result]), flush=True)
 
 
-def main(names: "list[str]") -> None:
-    """Run these checks, or all; each in a process of its own, which its errors end."""
+def result(check: "Callable[[], None]", runs: int) -> str:
+    """``pass``, or why not; each run in a process of its own, which its errors end."""
+    for run in range(runs):
+        code, said = ended(*forked(check))
+        if code:
+            return f"run {run + 1} of {runs} ended with {code}: {reason(said)}"
+    return "pass" if runs == 1 else f"pass, {runs} runs"
+
+
+def main() -> None:
+    """Run the checks that are named, or all."""
     import torch_npu  # noqa: F401 - the processes have it, and no device yet
 
+    options = argparse.ArgumentParser(prog="python -m conformance.usage.checks")
+    options.add_argument("names", nargs="*", metavar="CHECK")
+    options.add_argument("--runs", type=int, default=1, help="of each check that could hang")
+    asked = options.parse_args()
     for check in CHECKS:
-        if names and check.__name__ not in names:
-            continue
-        code, said = ended(*forked(check))
-        say(check.__name__, "pass" if code == 0 else f"ended with {code}: {reason(said)}")
+        if not asked.names or check.__name__ in asked.names:
+            say(check.__name__, result(check, asked.runs if check in REPEATED else 1))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

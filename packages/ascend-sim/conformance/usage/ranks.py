@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of two ranks: each raises an error where the device is not as it should be."""
 
+import shutil
+import tempfile
 from typing import Any
 
 from conformance.usage.processes import CARDS, on_ranks
@@ -120,6 +122,70 @@ def pipeline_rank(rank: int, address: str) -> None:
     leave(dist)
 
 
+def small_language_model() -> Any:
+    """Tokens to scores of the next ones."""
+    from torch import manual_seed, nn
+
+    manual_seed(5)
+    first = (nn.Embedding(32, 64), nn.LayerNorm(64), nn.Linear(64, 128))
+    return nn.Sequential(*first, nn.GELU(), nn.Linear(128, 32))
+
+
+def trained(model: Any, tokens: Any, optimizer: Any) -> Any:
+    """A step with limited gradients; its loss."""
+    import torch
+
+    optimizer.zero_grad()
+    loss = torch.nn.functional.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten())
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    return loss.detach()
+
+
+def fully_sharded_model() -> Any:
+    """The language model, each layer sharded by FSDP2, and its optimizer."""
+    from torch.distributed.fsdp import fully_shard
+    from torch.optim import AdamW
+
+    model = small_language_model().npu()
+    for part in model:
+        if [*part.parameters()]:
+            fully_shard(part)
+    fully_shard(model)
+    return model, AdamW(model.parameters(), lr=0.01)
+
+
+def fully_sharded_rank(rank: int, address: str) -> None:
+    """Half of the rows; what is saved at the end is loaded into a new model."""
+    import torch
+    from torch.distributed import checkpoint
+    from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+
+    dist = join(rank, address)
+    tokens = torch.arange(256).reshape(8, 32) % 32
+    alone = small_language_model()
+    of_alone = torch.optim.AdamW(alone.parameters(), lr=0.01)
+    model, optimizer = fully_sharded_model()
+    for _ in range(3):
+        loss = trained(model, tokens.chunk(CARDS)[rank].npu(), optimizer)
+        dist.all_reduce(loss)
+        same(loss / CARDS, trained(alone, tokens, of_alone))
+    folder = [tempfile.mkdtemp() if rank == 0 else None]
+    dist.broadcast_object_list(folder, 0)
+    parts, state = get_state_dict(model, optimizer)
+    checkpoint.save({"model": parts, "optimizer": state}, checkpoint_id=folder[0])
+    again, of_again = fully_sharded_model()
+    parts, state = get_state_dict(again, of_again)
+    checkpoint.load({"model": parts, "optimizer": state}, checkpoint_id=folder[0])
+    set_state_dict(again, of_again, model_state_dict=parts, optim_state_dict=state)
+    for one, other in zip(again.parameters(), model.parameters()):
+        same(one.full_tensor(), other.full_tensor(), 0)
+    leave(dist)
+    if rank == 0:
+        shutil.rmtree(str(folder[0]))
+
+
 def data_parallel() -> None:
     """DistributedDataParallel has the gradients of one process with all rows."""
     on_ranks(data_parallel_rank)
@@ -140,4 +206,9 @@ def pipeline() -> None:
     on_ranks(pipeline_rank)
 
 
-CHECKS = (data_parallel, collectives, batch_isend_irecv, pipeline)
+def fully_sharded() -> None:
+    """FSDP2 trains as one process does with all rows; distributed checkpoints save and load it."""
+    on_ranks(fully_sharded_rank)
+
+
+CHECKS = (data_parallel, collectives, batch_isend_irecv, pipeline, fully_sharded)

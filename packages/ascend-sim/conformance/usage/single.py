@@ -342,6 +342,46 @@ def refused_types() -> None:
     assert str(REFUSED_TYPE) in said, said
 
 
+def types_of_the_source() -> None:
+    """Types that the vendor's source takes and its documents leave out."""
+    import torch
+
+    double = torch.tensor([-2.0, 0.5, 3.0], dtype=torch.float64)
+    of_kinds: Callable[[str], list[Any]] = lambda device: [  # noqa: E731
+        torch.isfinite(torch.tensor([1, 2]).to(device)),
+        torch.isfinite(torch.tensor([True]).to(device)),
+        torch.relu(torch.tensor([1, 2], dtype=torch.uint8).to(device)),
+        torch.nn.functional.leaky_relu(double.to(device)),
+        torch.nn.functional.elu(double.to(device)),
+        torch.log10(double.abs().to(device)),
+        torch.linspace(0, 8, 5, dtype=torch.int64, device=device),
+        *(
+            torch.zeros(3, dtype=kind, device=device).fill_(
+                torch.tensor(2.5, dtype=kind, device=device)
+            )
+            for kind in (torch.float64, torch.complex64)
+        ),
+        torch.ones(2, dtype=torch.complex64).to(device).add_(1.5),
+    ]
+    for found, expected in zip(of_kinds("npu"), of_kinds("cpu")):
+        close = torch.allclose if expected.is_floating_point() else torch.equal
+        assert close(found.cpu(), expected), (found, expected)
+
+
+def sparse_coalesce() -> None:
+    """Equal places of a sparse tensor become one, in three types, also of rows."""
+    import torch
+
+    places = torch.tensor([[2, 0, 2, 1, 2], [1, 1, 1, 0, 1]])
+    for kind in (torch.float32, torch.float16, torch.int32):
+        for values in (torch.arange(1, 6).to(kind), torch.arange(10).reshape(5, 2).to(kind)):
+            shape = (3, 4, *values.shape[1:])
+            found = torch.sparse_coo_tensor(places.npu(), values.npu(), shape).coalesce()
+            expected = torch.sparse_coo_tensor(places, values.double(), shape).coalesce()
+            same(found.indices(), expected.indices(), 0)
+            same(found.values(), expected.values(), 0)
+
+
 def wrong_index() -> None:
     """It is told when the host waits for the device."""
     said = failing("torch.ones(4, device='npu')[torch.tensor([9], device='npu')]")
@@ -421,6 +461,8 @@ CHECKS = (
     out_of_memory,
     unlike_shapes,
     refused_types,
+    types_of_the_source,
+    sparse_coalesce,
     wrong_index,
     missing_device,
 )

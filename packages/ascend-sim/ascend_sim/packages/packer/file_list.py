@@ -44,9 +44,9 @@ def add_list(own: Tree, package: Package, part: str) -> set[str]:
     kinds = ("Install_Type=full", "Feature_Type=all", "Chip_Type=all")
     own.add_file(info, "".join(f"{part.capitalize()}_{kind}\n" for kind in kinds), mode=MODE_INFO)
     rows = [",".join(COLUMNS)]
+    modes = own.modes()
     for name in (*names, path):
-        modes = {**own.files, **own.streams}
-        mode = modes[name].mode if name in modes else MODE_INFO
+        mode = modes.get(name, MODE_INFO)
         is_setting = name.endswith(".ini") and name in own.files
         sha256 = hashlib.sha256(own.files[name].content).hexdigest() if is_setting else "NA"
         rows.append(_row(part, name.removeprefix(f"{root}/"), f"{mode:o}", sha256))

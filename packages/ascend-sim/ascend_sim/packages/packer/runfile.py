@@ -148,10 +148,8 @@ def _own(package: Package, name: str) -> Tree:
 def _rows(tree: Tree, before: set[str]) -> tuple[list[str], list[str]]:
     """The lines of the installer's list: folders with the files ``before``, then the others."""
     first = [f"folder|750|{path}|" for path in sorted(tree.directories) if _PLAIN not in f"{path}/"]
-    modes = {path: each.mode for path, each in tree.files.items()}
-    modes |= {path: each.mode for path, each in tree.streams.items()}
-    others = []
-    for path, mode in sorted(modes.items()):
+    others: list[str] = []
+    for path, mode in sorted(tree.modes().items()):
         row = f"{'plain' if _PLAIN in path else 'file'}|{mode:o}|{path}|"
         (first if path in before else others).append(row)
     links = [f"link||{path}|{link.target}" for path, link in sorted(tree.links.items())]

@@ -81,6 +81,11 @@ class Tree:
         else:
             raise PackError(f"the device has no {source}: run device/build.sh first")
 
+    def modes(self) -> dict[str, int]:
+        """The permissions of each file."""
+        files = {path: file.mode for path, file in self.files.items()}
+        return files | {path: stream.mode for path, stream in self.streams.items()}
+
     def tar_gz(self) -> bytes:
         packed = io.BytesIO()
         self.write_tar_gz(packed, 9)
