@@ -145,7 +145,10 @@ class Assembly:
         program = hashlib.sha256("".join(vendor.vendor_files().values()).encode()).hexdigest()
         name = f"{digest_in(reference)[7:19]}-{target.docker_arch}-{program[:8]}.json"
         kept = self.project.state / "vendor-images" / name
-        build = replace(build, contexts={**build.contexts, **vendor.vendor_contexts(image)})
+        contexts = {**build.contexts, **vendor.vendor_contexts(image)}
+        if not Path(contexts["artifacts"]).is_dir():
+            del contexts["artifacts"]  # with CANN out of an image, nothing else may be needed
+        build = replace(build, contexts=contexts)
         facts = read_facts(build, image, self.settings, kept)
         vendor.check_facts(target, image, facts, simulated=self.options.simulate)
         if sentence := vendor.left_out(facts):

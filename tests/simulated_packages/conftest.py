@@ -83,7 +83,11 @@ class Machine:
 
 @pytest.fixture(scope="session")
 def pack(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Packed]:
-    """The packages of a release of CANN, each made once."""
+    return packer(tmp_path_factory)
+
+
+def packer(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Packed]:
+    """Makes the packages of a release of CANN, each once."""
     device = tmp_path_factory.mktemp("device")
     for name in DEVICE:
         (device / name).parent.mkdir(parents=True, exist_ok=True)
