@@ -26,7 +26,7 @@ _SIX = re.compile(
 )
 _EXT = re.compile(r"(?<![A-Za-z0-9])(E[A-Z1-9]\d{4}|ERR\d{5})(?![0-9])", re.ASCII)
 _HCCL = re.compile(
-    r"(?:(?:HCCL function error: .*|[Hh]ccl\w+ error, )error code is |hcclRet -> "
+    r"(?:(?:HCCL (?:function )?error(?: in)?: .*|[Hh]ccl\w+ error, )error code is |hcclRet -> "
     r"|errNo\[0x0{8}05)(\w+)"
 )
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Iterator, NamedTuple
 
 from .causes import Cause, Found, causes, causes_in, codes_of
@@ -20,7 +21,16 @@ _STRONG_WARNING, _LOOKS = pattern("strong-warning"), pattern("looks")
 _EXCEPTION, _SIGNED = pattern("line-exception"), pattern("line-signed")
 _FRAME, _STATEMENT = pattern("line-frame"), pattern("line-statement")
 _NUMBER = re.compile(r"\d+")
+_OF_WHOM = re.compile(
+    r"(?i)(\b(?:\w*rank|device|dev|card|pid|stream|task|port|time\w*)\w*\W{0,3})\d+"
+    r"|\d+(?:\.\d+){3}(?:\(\d+\))?"
+)
+"""Numbers that say who wrote a line, or of whom it speaks, and not what happened."""
+
 _MOST_KNOWN = 1 << 12
+_ENOUGH_READ = 64
+"""How many lines that differ only in such numbers are read in full."""
+
 _KEPT = 4
 _LIVING = 64
 """How many lines of a block are looked at for processes that go on."""
@@ -103,6 +113,7 @@ class Reader:
         """File, number and text of the last line that looks like a failure and has no cause."""
         self.ranks: dict[int, set[int]] = {}
         self._known: dict[tuple[str, str], _Read] = {}
+        self._alike: Counter[tuple[str, str]] = Counter()
         self._places: dict[tuple[int, str, str], list[int]] = {}
         self._last: dict[str, Line] = {}
         self._signed: tuple[int, Line | None] = (0, None)
@@ -154,9 +165,14 @@ class Reader:
         key = (_NUMBER.sub("", hit.text[: -len(line.text) or None]), line.text)
         read = self._known.get(key)
         if read is None:
-            read = self._known[key] = _read(hit, line)
+            alike = (key[0], _OF_WHOM.sub("", line.text))
+            self._alike[alike] += 1
+            read = self._known.get(alike) if self._alike[alike] > _ENOUGH_READ else None
+        if read is None:
+            read = self._known[key] = self._known[alike] = _read(hit, line)
         if len(self._known) > _MOST_KNOWN:
             self._known.clear()
+            self._alike.clear()
         if read.looks:
             self.suspect = (self._file, hit.number, hit.text.strip())
         for each in read.found:

@@ -10,16 +10,20 @@ from __future__ import annotations
 import re
 from typing import Iterator, NamedTuple
 
+from .causes import values_of
 from .events import GUESSES, Event
 from .log_files import lines_near
-from .owners import CHECKOUTS, SITE
+from .owners import CHECKOUTS, SITE, Values
 from .prefix import Line, process_of, read_line
-from .signs import pattern
+from .signs import pattern, patterns
 
 LINES = 5
 """How many lines of a message are shown."""
 
 _BEFORE, _AFTER = 120, 40
+_HEAD = 1500
+"""In how many lines of a log its program names its version and settings."""
+
 _FRAME, _TRACEBACK, _RULER, _PLACE, _STAMP, _QUOTED, _REASON, _SOLUTION = (
     pattern("evidence-" + name)
     for name in (
@@ -104,6 +108,16 @@ def evidence(event: Event, path: str) -> Evidence:
     return Evidence(tuple(message), tuple(_frames(before)), reason, advice, text)
 
 
+def facts(path: str) -> Values:
+    """The versions and settings that the beginning of the log ``path`` names, by their names."""
+    text = "\n".join(line for _, line in lines_near(path, 1, 0, _HEAD))
+    found: Values = {}
+    for search in patterns("facts"):
+        match = search.search(text)
+        found.update(values_of(match) if match else {})
+    return found
+
+
 def _of_process(event: Event, lines: list[tuple[int, str]]) -> Iterator[tuple[int, Line]]:
     """The lines that are of the process of ``event``, or that do not say whose they are."""
     for number, text in lines:
@@ -161,7 +175,7 @@ def _reasons(lines: list[str]) -> Iterator[str]:
     for at, line in enumerate(lines):
         match = _REASON.search(_tidy(line))
         if match:
-            yield (match["text"] or match["more"]).strip()
+            yield next(filter(None, match.groups())).strip()
         elif _CODE_OF_CANN.search(line) or _STEPS.search(line):
             follow = [_tidy(_CODE_OF_CANN.sub("", each)).strip(": ") for each in lines[at : at + 4]]
             for each in follow:

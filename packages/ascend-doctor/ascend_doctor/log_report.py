@@ -8,7 +8,7 @@ from typing import Any
 
 from .causes import Cause, codes_of
 from .events import Event
-from .evidence import evidence
+from .evidence import evidence, facts
 from .judge import judge_logs
 from .language import texts, word
 from .log_files import log_paths
@@ -53,9 +53,12 @@ def examine_logs(paths: list[str], target: str = "") -> dict[str, Any]:
                     f"{each.path}:{each.line} in {each.function}" for each in said.own_frames[-2:]
                 ]
                 found["advice"] = said.advice[:LONGEST]
-                found.update(reasoned(event, said, found, files))
-                if event.cause.id in VERSIONS and versions:
-                    found["here"] = versions
+                known = facts(files[event.file])
+                found.update(reasoned(event, said, found, files, known))
+                here = [versions] if event.cause.id in VERSIONS and versions else []
+                here += [f"{name} {value}" for name, value in known.items()]
+                if here:
+                    found["here"] = ", ".join(here)
             findings.append(found)
     logs: dict[str, Any] = {"paths": files, "size": outcome.size, "failed": outcome.failed}
     logs["left_out"] = left_out

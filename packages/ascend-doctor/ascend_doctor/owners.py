@@ -96,6 +96,14 @@ def plugin_of(package: str) -> str:
     return " ".join(_tables()["plugin"].get(package, ()))
 
 
+def program_of(text: str) -> str:
+    """The program that writes such lines, by names of its own in them; empty if none is known."""
+    for program, names in _tables()["logs"].items():
+        if re.search("|".join(names), text):
+            return program
+    return ""
+
+
 def owner_of(symbol: str) -> str:
     """Whose a symbol is; empty if unknown."""
     return _owner("symbols", symbol)

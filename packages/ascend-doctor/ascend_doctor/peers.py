@@ -17,11 +17,9 @@ _NEEDLES = (b"HCCL", b"rank", b"physic", b"index[", b"timeout")
 _MOST = 64
 """How many lines that are the same but for their numbers are read."""
 
-_SIZE, _RANK, _CARD, _PROCESS, _ROW, _AWAITED, _INDEX, _LIMIT, _ROOT, _LOST = (
+_SIZE, _RANK, _CARD, _PROCESS, _ROW, _AWAITED, _INDEX, _LIMIT, _ROOT = (
     pattern("peers-" + name)
-    for name in (
-        *("size", "rank", "card", "process", "row", "awaited", "index", "limit", "root", "lost"),
-    )
+    for name in (*("size", "rank", "card", "process", "row", "awaited", "index", "limit", "root"),)
 )
 
 
@@ -41,7 +39,7 @@ class _Seen(NamedTuple):
     indices: dict[str, int]
     """Process to the number of the collective in which it waits."""
     one: Values
-    """Values of which the last counts: size, limit, root, lost."""
+    """Values of which the last counts: size, limit, root."""
 
 
 def peers_say(event: Event, paths: list[str]) -> tuple[str, Values]:
@@ -74,7 +72,7 @@ def _take(text: str, seen: _Seen) -> None:
         match = search.search(text)
         if match and process:
             into.setdefault(process, next(filter(None, match.groups())))
-    for name, search in (("size", _SIZE), ("limit", _LIMIT), ("root", _ROOT), ("lost", _LOST)):
+    for name, search in (("size", _SIZE), ("limit", _LIMIT), ("root", _ROOT)):
         match = search.search(text)
         if match:
             seen.one[name] = next(filter(None, match.groups()))

@@ -13,7 +13,7 @@ from .evidence import Evidence, Frame
 from .ini import read_ini
 from .language import texts, word
 from .lazy import once
-from .owners import CHECKOUTS, Values, plugin_of, system_package
+from .owners import CHECKOUTS, Values, plugin_of, program_of, system_package
 from .peers import peers_say
 from .signs import pattern
 
@@ -25,7 +25,7 @@ _UNEXPECTED = re.compile(
 )
 _WEAK_FORMS = {
     *("exception-attribute", "exception-argument", "exception-expected", "exception-native"),
-    *("exception-name", "exception-none", "exception-requirement"),
+    *("exception-name", "exception-none", "exception-requirement", "hccl-text"),
 }
 """Forms that say less than the frames of a traceback do."""
 
@@ -33,6 +33,21 @@ _OF_SYSTEM = {"header-missing", "link-library", "library-missing"}
 
 _NEARBY = "(?#near)"
 """Begins a form that the lines around a message have."""
+
+_BROAD = {
+    *(
+        "operator-arguments",
+        "application-config",
+        "rank-table",
+        "operator-unsupported",
+        "hccl-config",
+    ),
+    *("package-range", "operator-compile", "application-code", "workdir-not-writable", "installer"),
+}
+"""Causes whose headline says little without the message."""
+
+_FOR_OTHERS = {"cuda-package", "cuda-code"}
+"""Causes for which the log advises as it would on other devices."""
 
 _CHECKED = re.compile(r"^(?:raise\b|assert\b)")
 _NEWER = "Also try a newer release of {0}, whose code called it."
@@ -60,16 +75,21 @@ _OPERATORS = {
 
 
 def reasoned(
-    event: Event, said: Evidence, document: dict[str, Any], paths: list[str]
+    event: Event, said: Evidence, document: dict[str, Any], paths: list[str], known: Values
 ) -> dict[str, Any]:
     """The parts of ``document``, a root of the logs ``paths``, that its evidence says more exactly.
+
+    ``known`` are versions and settings that the log names.
 
     ``names`` is what the log names beside it: an operator, another rank, an address.
     """
     name, values = peers_say(event, paths) if event.cause.id in _RANKS else ("", {})
     if not values:
         name, values = _general(event, said)
-    changed = _texts(name, values)
+    changed = _texts(name, values, native=not said.is_python)
+    reason = _reason_of(said)
+    if not changed and reason and event.cause.id in _BROAD:
+        changed["what"] = "{}: {}.".format(document["what"].rstrip(".。"), reason)
     if event.cause.id == "code" and not said.reason:
         # The source of the code's meaning.
         changed.pop("why", "")
@@ -78,7 +98,7 @@ def reasoned(
         changed["mend"] = "apt-get install {}; dnf install {}".format(*packages) + "."
     names = _names(said)
     mend = changed.get("mend", document["mend"])
-    if event.cause.native and not said.is_python:
+    if event.cause.native and not said.is_python and not changed.get("mend"):
         mend = texts("causes", event.cause.id).get("native", event.cause.native)
     package = _package(said.frames) or _program(said)
     formed = event.cause.id in _BARE and changed and package and package not in mend
@@ -87,14 +107,23 @@ def reasoned(
         also = _PAIR if plugin else _NEWER
         mend += " " + word(also).format(package, plugin)
     if event.cause.id in _OPERATORS or event.cause.kind == "bare":
-        mend += _without(said, mend)
+        mend += _without(said, known, mend)
     if "remote rank" in names and not values and event.cause.kind in ("echo", "wait"):
         mend = word("Look at the log of rank {} first.").format(names["remote rank"]) + " " + mend
     if "log" in names:
         mend = word("Read {} first.").format(names["log"]) + " " + mend
-    if said.advice:
+    if said.advice and event.cause.id not in _FOR_OTHERS:
         mend = word("The log says: '{}'").format(said.advice[:300].rstrip(" .")) + ". " + mend
     return {**changed, "mend": mend, "names": {k: v for k, v in names.items() if k != "log"}}
+
+
+def _reason_of(said: Evidence) -> str:
+    """What a message says after the name of its exception and its codes."""
+    first = said.message[0] if said.message else ""
+    if re.search(r"\d validation errors? for ", first):
+        first = " ".join(said.message[1:3])
+    text = said.reason or re.sub(r"^(?:[\w.]+(?:Error|Exception)|E[A-Z0-9]\d{4}): ?", "", first)
+    return text[:_MOST].strip().rstrip(".") if len(text) > 12 else ""
 
 
 def _missing(event: Event) -> str:
@@ -112,15 +141,16 @@ def _general(event: Event, said: Evidence) -> tuple[str, Values]:
     return next(of, ("", {}))
 
 
-def _texts(name: str, values: Values) -> Values:
+def _texts(name: str, values: Values, *, native: bool) -> Values:
     """The texts of the row ``name`` with ``values`` in them; none without values."""
     if not values:
         return {}
     row = {**causes()[name]._asdict(), **texts("causes", name)}
     short = {key: value[:_MOST].rstrip(". ") for key, value in values.items()}
+    mend = "native" if native and row["native"] else "mend"
     return {
         key: row[of].format_map(short)
-        for key, of in (("what", "named"), ("why", "why"), ("mend", "mend"))
+        for key, of in (("what", "named"), ("why", "why"), ("mend", mend))
     }
 
 
@@ -135,10 +165,16 @@ def _form(event: Event, said: Evidence) -> tuple[str, Values]:
         return _of_code(event, said)
     if event.cause.id == "exception" and said.frames and _UNEXPECTED.match(first):
         return _by_frames(first.partition(":")[0].rpartition(".")[2][:40], said.frames)
-    if forms:
-        return next(iter(forms.items()))
-    advised = said.advice and event.cause.id != "other-rank"
-    return "exception-advised", {"message": first} if advised else {}
+    return next(iter(forms.items()), _as_it_says(event, said, first))
+
+
+def _as_it_says(event: Event, said: Evidence, first: str) -> tuple[str, Values]:
+    """The row for a message that has no form, by the advice of the log or the program it is of."""
+    if said.advice and event.cause.id != "other-rank":
+        return "exception-advised", {"message": first}
+    package = _program(said) if event.cause.id == "exception" else ""
+    values = {"package": package, "plugin": plugin_of(package), "message": first}
+    return ("exception-of", values) if package else ("", {})
 
 
 def _of_code(event: Event, said: Evidence) -> tuple[str, Values]:
@@ -167,15 +203,20 @@ def _features() -> dict[str, tuple[Pattern[str], dict[str, str]]]:
     }
 
 
-def _without(said: Evidence, mend: str) -> str:
+def _without(said: Evidence, known: Values, mend: str) -> str:
     """How to do without the part of the program that failed, if it is one that can be left out."""
     places = [f"{each.path} in {each.function}" for each in said.frames[-6:]]
     text = "\n".join([*said.message, *places])
     for name, (at, row) in _features().items():
-        if at.search(text) and row["off"] not in mend:
+        is_off = "off_already" in row and row["off_already"] in _as_text(known)
+        if at.search(text) and row["off"] not in mend and not is_off:
             own = {**row, **texts("features", name)}
             return " " + word("To do without {}: {}.").format(own["what"], own["off"])
     return ""
+
+
+def _as_text(known: Values) -> str:
+    return " ".join(f"{name}={value}" for name, value in known.items())
 
 
 def _forms(said: Evidence, *, near: bool = False) -> Iterator[tuple[str, Values]]:
@@ -219,8 +260,12 @@ def _package(frames: tuple[Frame, ...]) -> str:
 
 
 def _program(said: Evidence) -> str:
-    """The program in C++ whose source the message names; empty if none is known."""
-    folders = re.findall(r"/([\w.+-]+)(?=/)", "\n".join([*said.message, said.text]))
+    """The program whose log or source the lines are of; empty if none is known."""
+    text = "\n".join([said.text, *said.message])
+    by_words = program_of(text)
+    if by_words:
+        return by_words
+    folders = re.findall(r"/([\w.+-]+)(?=/)", text)
     known = [each for each in folders if each in CHECKOUTS and not said.is_python]
     return str(known[-1]) if known else ""
 

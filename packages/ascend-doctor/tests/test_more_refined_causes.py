@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of installers, containers, launchers and settings, with their own names and numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_evidence import SITE, frame, reported, traceback
+
+REFINED = [
+    (
+        ("ERROR: Package 'nine' requires a different Python: 3.12.3 not in '<3.12,>=3.9'"),
+        "nine is for Python <3.12,>=3.9",
+        "uv venv",
+    ),
+    (
+        (
+            "ERROR: Could not find a version that satisfies the requirement nine==9 "
+            "(from versions: none)"
+        ),
+        "has nine==9",
+        "--extra-index-url",
+    ),
+    (
+        (
+            "  x No solution found when resolving dependencies:\n  Because nine==9 "
+            "depends on torch==1 and ten==10 depends on torch==2, we can conclude "
+            "that\n"
+        ),
+        "nine==9 depends on torch==1",
+        "belong together",
+    ),
+    (
+        "ERROR: a-1.0-cp39-cp39-linux_x86_64.whl is not a supported wheel",
+        "cp39",
+        "uname -m",
+    ),
+    (
+        (
+            "DistNetworkError: The client socket has timed out after 60s while trying "
+            "to connect to (192.0.2.9, 29555)."
+        ),
+        "192.0.2.9, port 29555",
+        "nc -vz 192.0.2.9 29555",
+    ),
+    (
+        (
+            "Warning  FailedScheduling  1s  default-scheduler  0/3 nodes are "
+            "available: 3 node(s) had untolerated taint {a: b}."
+        ),
+        "untolerated taint",
+        "tolerate",
+    ),
+    (
+        (
+            "docker: Error response from daemon: error gathering device information "
+            'while adding custom device "/dev/davinci9": no such file or directory.'
+        ),
+        "/dev/davinci9",
+        "ls -ld /dev/davinci9",
+    ),
+    (
+        "KeyError: 'qwen9_next'",
+        "qwen9_next",
+        "pip install -U transformers",
+    ),
+    (
+        ("Exception: data did not match any variant of untagged enum ModelWrapper at line 9"),
+        "tokenizers",
+        "pip install -U tokenizers",
+    ),
+    (
+        "No module named 'vllm.nine.ten'",
+        "vllm.nine.ten",
+        "table of versions",
+    ),
+    (
+        "RuntimeError: DataLoader worker (pid(s) 99) exited unexpectedly",
+        "99",
+        "--shm-size",
+    ),
+    (
+        "ValueError: Attention backend FLASH_NINE is not supported.",
+        "FLASH_NINE",
+        "unset VLLM",
+    ),
+    (
+        "RuntimeError: Unable to JIT load the nine op due to it",
+        "operator nine",
+        "ds_report",
+    ),
+    (
+        "AssertionError: Default process group is not initialized",
+        "group of processes",
+        "torchrun",
+    ),
+    (
+        "exec /usr/bin/nine.sh: no such file or directory",
+        "/usr/bin/nine.sh",
+        "sed -i",
+    ),
+    (
+        ('failed to solve: process "/bin/sh -c nine" did not complete successfully: exit code: 9'),
+        "/bin/sh -c nine",
+        "--progress=plain",
+    ),
+    (
+        "ninja: error: '/a/libnine.so', needed by 'b.so', missing and no known rule",
+        "libnine.so",
+        "ls -l",
+    ),
+    (
+        "RuntimeError: param is different: rank 0 has 9 but rank 1 has 8",
+        "rank 0 has 9",
+        "DETAIL",
+    ),
+    (
+        "EZ9999: When PA enabled, blockSize(9) must be multiple of 128",
+        "128",
+        "--block-size 128",
+    ),
+    (
+        ("AssertionError: num_heads (27) must be divisible by tensor_parallel_size (8)"),
+        "num_heads (27) cannot be divided by tensor_parallel_size (8)",
+        "divides 27",
+    ),
+    (
+        ("E10001: Value [Nine9] for parameter [--soc_version] is invalid. Reason: unknown chip"),
+        "Nine9",
+        "npu-smi info",
+    ),
+    (
+        "[ERROR] The list of missing packages: [DKMS, gcc].",
+        "DKMS",
+        "apt-get install -y dkms",
+    ),
+    (
+        ("Memory not enough: current free memory size[9] is smaller than required size[99]"),
+        "99 are asked for",
+        "batch_size",
+    ),
+    (
+        "NotImplementedError: Cannot copy out of meta tensor; no data!",
+        "meta tensor",
+        "device_map",
+    ),
+    (
+        "RuntimeError: Ascend kernel runtime initialization failed.",
+        "MindSpore",
+        "run_check",
+    ),
+    (
+        "RuntimeError: HCCL communicator init failed",
+        "communication between",
+        "HCCL_SOCKET_IFNAME",
+    ),
+    (
+        ("EE1001: Set visible device failed, invalid device=9, input visible devices:9"),
+        "names card 9",
+        "ls /dev/davinci",
+    ),
+]
+
+
+@pytest.mark.parametrize(("log", "what", "mend"), REFINED)
+def test_a_message_is_told_with_its_own_names(
+    log: str, what: str, mend: str, tmp_path: Path
+) -> None:
+    found = reported(tmp_path, log)
+    assert what in found["what"]
+    assert mend in found["mend"]
+
+
+def test_versions_and_settings_of_the_log_are_beside_the_cause(tmp_path: Path) -> None:
+    log = (
+        "INFO Initializing a V1 LLM engine (v0.9.1) with config: model='a', dtype=torch.float16,"
+        " tensor_parallel_size=2, enforce_eager=True\nKeyError: 'nine'\n"
+    )
+    found = reported(tmp_path, log)
+    assert found["here"] == "vllm 0.9.1, tensor_parallel_size 2, dtype float16, enforce_eager True"
+
+
+@pytest.mark.parametrize(("eager", "advised"), [("True", False), ("False", True)])
+def test_what_is_off_already_is_not_advised(eager: str, advised: bool, tmp_path: Path) -> None:
+    head = f"config: enforce_eager={eager}\n"
+    path = f"{SITE}/vllm_ascend/compilation/acl_graph.py"
+    found = reported(tmp_path, head + traceback(frame(path), error="ValueError: nine"))
+    assert ("--enforce-eager" in found["mend"]) == advised
+
+
+def test_advice_for_other_devices_is_not_repeated(tmp_path: Path) -> None:
+    log = "ImportError: the package flash_attn is not installed. Please install flash_attn.\n"
+    found = reported(tmp_path, log + "No module named 'flash_attn'\n")
+    assert "Please install" not in found["mend"]
+
+
+def test_the_headline_of_a_broad_cause_has_the_reason(tmp_path: Path) -> None:
+    found = reported(tmp_path, "EZ1001: the axis nine must be ten.\nerror code is 161002\n")
+    assert "the axis nine must be ten" in found["what"]
