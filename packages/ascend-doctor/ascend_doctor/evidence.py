@@ -102,7 +102,7 @@ def evidence(event: Event, path: str) -> Evidence:
     block = [*message, *[line.text for line in after[:12]]]
     text = "\n".join([line.text for line in before[-40:]] + block)
     reason = next(_reasons(block), "")
-    loud = [line.text for line in before[-8:] if line.level != "info"]
+    loud = [line.text for line in before[-8:] if line.level in ("", "error")]
     told = [*dict.fromkeys(_advice([*loud, *block]))]
     advice = " ".join(each if each.endswith((".", "!", "。")) else each + "." for each in told[:2])
     return Evidence(tuple(message), tuple(_frames(before)), reason, advice, text)

@@ -86,7 +86,7 @@ def reasoned(
     name, values = peers_say(event, paths) if event.cause.id in _RANKS else ("", {})
     if not values:
         name, values = _general(event, said)
-    changed = _texts(name, values, native=not said.is_python)
+    changed: dict[str, Any] = {**_texts(name, values, native=not said.is_python)}
     reason = _reason_of(said)
     if not changed and reason and event.cause.id in _BROAD:
         changed["what"] = "{}: {}.".format(document["what"].rstrip(".。"), reason)
@@ -114,7 +114,10 @@ def reasoned(
         mend = word("Read {} first.").format(names["log"]) + " " + mend
     if said.advice and event.cause.id not in _FOR_OTHERS:
         mend = word("The log says: '{}'").format(said.advice[:300].rstrip(" .")) + ". " + mend
-    return {**changed, "mend": mend, "names": {k: v for k, v in names.items() if k != "log"}}
+    if name:
+        changed["sources"] = [*causes()[name].sources]
+    hidden = {"log", "remote rank"} if name.startswith("peer-") else {"log"}
+    return {**changed, "mend": mend, "names": {k: v for k, v in names.items() if k not in hidden}}
 
 
 def _reason_of(said: Evidence) -> str:
@@ -137,7 +140,8 @@ def _general(event: Event, said: Evidence) -> tuple[str, Values]:
     """The row whose form a failure has, of its cause or of those without a known cause."""
     if event.cause.id in _BARE:
         return _form(event, said)
-    of = ((row, found) for row, found in _forms(said) if event.cause.id in causes()[row].refines)
+    fitting = _forms(event, said)
+    of = ((row, found) for row, found in fitting if event.cause.id in causes()[row].refines)
     return next(of, ("", {}))
 
 
@@ -148,23 +152,21 @@ def _texts(name: str, values: Values, *, native: bool) -> Values:
     row = {**causes()[name]._asdict(), **texts("causes", name)}
     short = {key: value[:_MOST].rstrip(". ") for key, value in values.items()}
     mend = "native" if native and row["native"] else "mend"
-    return {
-        key: row[of].format_map(short)
-        for key, of in (("what", "named"), ("why", "why"), ("mend", mend))
-    }
+    pairs = (("what", "named"), ("why", "why"), ("mend", mend), ("sure", "sure"))
+    return {key: row[of].format_map(short) for key, of in pairs}
 
 
 def _form(event: Event, said: Evidence) -> tuple[str, Values]:
     """The row for a failure whose cause is unknown, and the values of its texts."""
     first = said.message[0] if said.message else ""
-    forms = dict(_forms(said, near=event.cause.id in _CODES))
+    forms = dict(_forms(event, said))
     exact = next((name for name in forms if name not in _WEAK_FORMS), "")
     if exact:
         return exact, forms[exact]
     if event.cause.id in _CODES:
         return _of_code(event, said)
     if event.cause.id == "exception" and said.frames and _UNEXPECTED.match(first):
-        return _by_frames(first.partition(":")[0].rpartition(".")[2][:40], said.frames)
+        return _by_frames(re.sub(r"^(?:\w+\.)+", "", first), said.frames)
     return next(iter(forms.items()), _as_it_says(event, said, first))
 
 
@@ -207,40 +209,46 @@ def _without(said: Evidence, known: Values, mend: str) -> str:
     """How to do without the part of the program that failed, if it is one that can be left out."""
     places = [f"{each.path} in {each.function}" for each in said.frames[-6:]]
     text = "\n".join([*said.message, *places])
+    found = []
     for name, (at, row) in _features().items():
         is_off = "off_already" in row and row["off_already"] in _as_text(known)
-        if at.search(text) and row["off"] not in mend and not is_off:
+        said_so = any(option in mend for option in re.findall(r"--[\w-]+|\w+=\w+", row["off"]))
+        if at.search(text) and not said_so and not is_off:
             own = {**row, **texts("features", name)}
-            return " " + word("To do without {}: {}.").format(own["what"], own["off"])
-    return ""
+            found.append(" " + word("To do without {}: {}.").format(own["what"], own["off"]))
+    return "".join(found[:2])
 
 
 def _as_text(known: Values) -> str:
     return " ".join(f"{name}={value}" for name, value in known.items())
 
 
-def _forms(said: Evidence, *, near: bool = False) -> Iterator[tuple[str, Values]]:
-    """The rows whose form the message has, or with ``near`` only those of the lines around it."""
+def _forms(event: Event, said: Evidence) -> Iterator[tuple[str, Values]]:
+    """The rows whose form the message has, or the lines around it.
+
+    Those lines are of other things as well, so they explain only what a row is made for.
+    """
     message = "\n".join(said.message)
     for cause in causes().values():
-        searched = (
-            form.search(said.text if form.pattern.startswith(_NEARBY) else message)
-            for form in cause.form
-            if not near or form.pattern.startswith(_NEARBY)
-        )
-        match = next(filter(None, searched), None)
-        if match:
-            yield cause.id, {"place": "C++", **values_of(match)}
+        made_for = not cause.refines or event.cause.id in cause.refines
+        for form in cause.form:
+            near = form.pattern.startswith(_NEARBY)
+            if (not made_for) if near else event.cause.id in _CODES:
+                continue
+            match = form.search(said.text if near else message)
+            if match:
+                yield cause.id, {"place": "C++", **values_of(match)}
+                break
 
 
-def _by_frames(error: str, frames: tuple[Frame, ...]) -> tuple[str, Values]:
+def _by_frames(message: str, frames: tuple[Frame, ...]) -> tuple[str, Values]:
     """The row for an exception by whose code raised it, and who called that."""
     own = [each for each in frames if not each.of_python]
     last = own[-1] if own else frames[-1]
     package, caller = _package(frames), _caller(own)
     place = f"{last.path.rpartition('/')[2]}:{last.line}"
     plugin = plugin_of(package)
-    values = {"error": error, "package": package, "caller": caller, "place": place}
+    values = {"message": message, "package": package, "caller": caller, "place": place}
     values["plugin"] = plugin
     if not package:
         return "exception-own", values

@@ -259,7 +259,9 @@ def test_the_versions_of_the_image_are_shown(
 def test_the_text_report_of_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--log", case_log("own", "ranks-03", tmp_path)]) == 8
     said = capsys.readouterr().out
-    assert said.startswith("error: The program's own code failed with KeyError at data.py:58")
+    assert said.startswith(
+        "error: The program's own code failed at data.py:58 with KeyError: 'messages'"
+    )
     assert "  log:    rank 1, " in said
     assert "Follows from it:" in said
     assert main(["--log", case_log("own", "own-ok-caught-retry", tmp_path)]) == 0

@@ -10,6 +10,32 @@ import pytest
 from tests.test_evidence import SITE, frame, reported, traceback
 
 REFINED = [
+    ("Could not run 'aten::_nine' with arguments from the 'NPU' backend.", "aten::_nine", "fused="),
+    ("RuntimeError: derivative for aten::nine is not implemented", "aten::nine", '"eager"'),
+    ("gcc: fatal error: cannot execute 'cc1plus'\nerror: command 'gcc' failed", "C++", "g++ cmake"),
+    ("[ERROR] open input data file failed, path=../data/nine.jpg", "../data/nine.jpg", "ls -l"),
+    (
+        (
+            "[ERROR] HCCL(9,python): Heartbeat Lost Occurred, Cluster Exception Location[IP/ID]:"
+            "[192.0.2.41/5], Arrival Time:[x]"
+        ),
+        "heartbeat of card 5 on 192.0.2.41",
+        "card 5 on 192.0.2.41 (192.0.2.41/5) first",
+    ),
+    (
+        (
+            "there is an exception of aicore error\nerrorStr: The address is out of range.\n"
+            "fault kernel_name=NineMul_0123456789abcdef01, program id=1\n"
+        ),
+        "The operator NineMul crashed on the card: The address is out of range",
+        "ASCEND_LAUNCH_BLOCKING=1",
+    ),
+    (
+        "E0101 10:00:01.000000 1 a.go:330] error retrieving resource lock a/b: Unauthorized",
+        "Unauthorized",
+        "kubeadm certs",
+    ),
+    ("[ERROR] HwHiAiUser not exists!", "HwHiAiUser", "useradd -g HwHiAiUser"),
     (
         ("ERROR: Package 'nine' requires a different Python: 3.12.3 not in '<3.12,>=3.9'"),
         "nine is for Python <3.12,>=3.9",
@@ -190,6 +216,18 @@ def test_what_is_off_already_is_not_advised(eager: str, advised: bool, tmp_path:
     assert ("--enforce-eager" in found["mend"]) == advised
 
 
+def test_an_unsupported_feature_is_told_where_a_package_refuses_it(tmp_path: Path) -> None:
+    error = "ValueError: Nine tails are not supported yet on this platform."
+    found = reported(tmp_path, traceback(frame(f"{SITE}/vllm/a.py"), error=error))
+    assert found["what"].startswith("This release does not support it: Nine tails")
+    assert "switch that feature off" in found["mend"]
+
+
+def test_advice_of_a_warning_beside_it_is_not_that_of_a_failure(tmp_path: Path) -> None:
+    warning = "WARNING 01-01 10:00:00 [a.py:1] Please use NINE_IP instead of the old variable.\n"
+    assert "NINE_IP" not in reported(tmp_path, f"{warning}KeyError: 'labels'\n")["mend"]
+
+
 def test_advice_for_other_devices_is_not_repeated(tmp_path: Path) -> None:
     log = "ImportError: the package flash_attn is not installed. Please install flash_attn.\n"
     found = reported(tmp_path, log + "No module named 'flash_attn'\n")
@@ -199,3 +237,15 @@ def test_advice_for_other_devices_is_not_repeated(tmp_path: Path) -> None:
 def test_the_headline_of_a_broad_cause_has_the_reason(tmp_path: Path) -> None:
     found = reported(tmp_path, "EZ1001: the axis nine must be ten.\nerror code is 161002\n")
     assert "the axis nine must be ten" in found["what"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INFO config: block_size=16, num_gpu_blocks=1024 (port 8000 in use by us)",
+        "INFO rank 0: tensor sizes [4, 8] and [4, 9] were seen",
+    ],
+)
+def test_settings_beside_an_exception_do_not_explain_it(line: str, tmp_path: Path) -> None:
+    found = reported(tmp_path, f"{line}\nKeyError: 'labels'\n")
+    assert found["what"].startswith("The program ended with an exception")
