@@ -42,8 +42,10 @@ REFUSAL = re.compile(
     r"ERR010(?:01|02|03|07)\b|Could not run 'aten::[\w.]+' with arguments from the '\w*npu' backend"
 )
 
-# What the device says of a type that the document of an operator denies (accepted_types.cpp).
-DENIED = re.compile(r"npusim: (aclnn\w+): \w+ is \w+, and \w+ takes ([^(]+) \(([\w/&.-]+\.md)\)")
+# What the device says of a type that an operator's document and source deny (accepted_types.cpp).
+DENIED = re.compile(
+    r"npusim: (aclnn\w+): \w+ is \w+, and \w+ takes ([^(]+) \(([\w/&.,-]+\.(?:md|cpp|h))\)"
+)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ BY_THE_CARD = (
     "npusim: aclnnMm: out is int64, and Ascend910B3 takes float32, float16 "
     "(ops-nn/matmul/mat_mul_v3/docs/aclnnMm.md). NPUSIM_LENIENT=1 lets it pass here (error 161002)"
 )
+BY_ITS_SOURCE = BY_THE_CARD.replace("aclnnMm.md", "aclnnMm.md,ops-nn/matmul/op_api/aclnn_mm.cpp")
 MASK = "wrong: ['(2,) torch.int8 [1]'] not ['(2,) torch.int64 [1]']"
 OVERFLOW = "RuntimeError: Stride calculation overflowed"
 
@@ -44,6 +45,7 @@ OVERFLOW = "RuntimeError: Stride calculation overflowed"
         ("svd", REFUSED, Outcome.REFUSED),
         ("mm", MISSING, Outcome.REFUSED),
         ("mm", BY_THE_CARD, Outcome.REFUSED_BY_CARD),
+        ("mm", BY_ITS_SOURCE, Outcome.REFUSED_BY_CARD),
         ("abs", FROM_CANN, Outcome.ERROR),
         ("abs", "npusim: ERR no such operator", Outcome.ERROR),
     ],
