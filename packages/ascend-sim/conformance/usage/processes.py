@@ -15,7 +15,7 @@ from typing import Any, Callable
 
 CARDS = 2
 """Of the simulated host; a group has a rank on each."""
-SECONDS = 240
+SECONDS = 600
 """In which a process must end; idle, the slowest takes 20."""
 
 
