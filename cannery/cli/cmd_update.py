@@ -27,6 +27,7 @@ from cannery.matrix.text import VersionChange, find_uses, rewrite
 from cannery.options import FORMAT, INDEX_URL, IndexOptions, TargetOptions
 from cannery.update.absences import absence_questions, arrived
 from cannery.update.base_updates import update_bases
+from cannery.update.new_applications import application_questions
 from cannery.update.new_pairs import propose_pairs
 from cannery.update.updates import UpdateNotice, compare
 
@@ -51,14 +52,14 @@ class UpdateOptions(IndexOptions, TargetOptions):
         conflicts=("deepspeed", "bases"),
     )
     new: bool = flag(
-        "instead, propose whole targets for new pairs of torch and CANN; --write adds them to "
-        "families of matrix.yaml",
+        "instead, propose whole targets for new pairs of torch and CANN, and for new releases of "
+        "applications on their chips; --write adds them to matrix.yaml",
         conflicts=("deepspeed", "bases", "packages", "targets", "where"),
     )
     table: tuple[str, ...] = option(
         "with --new, the table of torch_npu (COMPATIBILITY.md) or of vllm-ascend "
-        "(versioning_policy.md) as a file or an https address; --write adds its new rows to "
-        "cannery/data/compat.yaml",
+        "(versioning_policy.md), or the catalogue of gpustack's images (runner.py.json), as a "
+        "file or an https address; --write adds its new rows to cannery/data/compat.yaml",
         default=(),
         metavar="FILE",
         conflicts=("deepspeed", "bases", "packages", "targets", "where"),
@@ -150,7 +151,8 @@ def _show(news: Sequence[UpdateNotice], *, as_json: bool) -> None:
 
 
 def _propose(project: Project, options: UpdateOptions, source: PackageIndex) -> None:
-    new = propose_pairs(project, source, options.table, now()[:10])
+    answers = ask(application_questions(project.matrix()), source)
+    new = propose_pairs(project, source, options.table, now()[:10], answers)
     if options.format == "json":
         rows = [asdict(row) for row in new.rows]
         results.show({"targets": [*new.targets], "rows": rows, "text": new.text})

@@ -58,12 +58,12 @@ def _has(row: Pairing, target: Target) -> bool:
         and target.extras.get("mooncake", "") in ("", row.mooncake)
         and (
             not application
-            or _plain(row.app) == _plain(f"{application.component} v{application.version}")
+            or plain_app(row.app) == plain_app(f"{application.component} v{application.version}")
         )
     )
 
 
-def _plain(app: str) -> str:
+def plain_app(app: str) -> str:
     """As in ``vllm v0.18.0`` for ``vllm-ascend v0.18.0``, the plugin of that vLLM."""
     return re.sub(r"[-_]", "", app.lower()).replace("vllmascend", "vllm")
 
@@ -80,7 +80,7 @@ def has_ended(target: Target, compat: Compat) -> bool:
     return any(row is not None and "" < row.ends < today for row in ends.values())
 
 
-def rank(target: Target) -> tuple[CannVersion, Version, int]:
-    """The newest CANN first, then the newest torch, then the most components."""
+def rank(target: Target) -> tuple[bool, CannVersion, Version, int]:
+    """Those with DeepSpeed first, then the newest CANN, the newest torch, the most components."""
     cann = CannVersion.parse(target.cann.version)
-    return cann, Version(target.torch or "0"), len(target.components)
+    return bool(target.deepspeed), cann, Version(target.torch or "0"), len(target.components)

@@ -325,19 +325,30 @@ _WITH_OTHER_ROWS = ("vllm", "mindspore")
 
 
 def _judge_application(subject: Subject) -> Iterator[Finding]:
-    """One finding for an application, unless other rows are about it.
+    """One finding for an application, unless other rows are about it; and refused requirements.
 
     An application that its maker's wheel excludes is refused. Without a source nothing is known.
     """
-    target, application = subject.target, subject.target.application
-    if application is None or application.component in _WITH_OTHER_ROWS:
-        return
-    name, minor = f"{application.component} {application.version}", target.python.minor
+    application = subject.target.application
+    component = normal_name(application.component) if application else ""
+    if application and application.component not in _WITH_OTHER_ROWS:
+        yield _beside(subject, application.component, application.version, "application")
+    for name in {normal_name(row.application.name) for row in subject.compat.applications}:
+        for each in subject.asked.get(name, ()) if name != component else ():
+            version = str(each.requirement.specifier).removeprefix("==")
+            finding = _beside(subject, name, version, each.key) if _version(version) else None
+            if finding and finding.verdict is Verdict.FORBIDDEN:
+                yield finding
+
+
+def _beside(subject: Subject, component: str, version: str, key: str) -> Finding:
+    target = subject.target
+    name, minor = f"{component} {version}", target.python.minor
     rows = [
         row
         for row in subject.compat.applications
-        if normal_name(row.application.name) == normal_name(application.component)
-        and row.application.specifier.contains(application.version, prereleases=True)
+        if normal_name(row.application.name) == normal_name(component)
+        and row.application.specifier.contains(version, prereleases=True)
     ]
     torch = subject.torch or Version("0")
     fitting = [
@@ -363,7 +374,7 @@ def _judge_application(subject: Subject) -> Iterator[Finding]:
             text += f", only with {'; '.join(map(_conditions, environments))}"
         text += "."
     more: dict[str, Any] = {"rows": best_first(rows), "fix": fix}
-    yield Finding(application.component, verdict, text, "application", **more)
+    return Finding(component, verdict, text, key, **more)
 
 
 def _conditions(row: ApplicationRow) -> str:

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads makers' tables in Markdown, and what is new in them. Pure.
+"""Reads makers' tables, and what is new in them. Pure.
 
-They are that of torch_npu (COMPATIBILITY.md) and that of vllm-ascend (versioning_policy.md).
+They are that of torch_npu (COMPATIBILITY.md, and the description of its wheels), that of
+vllm-ascend (versioning_policy.md), and the catalogue of gpustack's images (runner.py.json).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from packaging.version import Version
+from pydantic import BaseModel, TypeAdapter
 
 from cannery.common.cann_version import CannVersion
 from cannery.common.errors import MatrixError, Problem, Span
+from cannery.common.model import CHIPS
+from cannery.common.outside import parse_json
 from cannery.compat.facts import Compat
 
 _COLUMNS = {
@@ -43,7 +49,7 @@ class TableRow:
     """A torch_npu of the table, with the versions as a wheel and CANN spell them.
 
     ``pythons`` are the first and the last minor, as in ``3.10-3.13``; empty if the table has none.
-    ``app`` is the release of vllm-ascend that a row is about.
+    ``app`` is the release of an application that a row is about, and ``chips`` those of its images.
     """
 
     torch: str
@@ -55,6 +61,7 @@ class TableRow:
     app: str
     triton_ascend: str
     mooncake: str = ""
+    chips: str = ""
 
     def line(self, source: str) -> str:
         """The row of compat.yaml, which cites ``source``."""
@@ -63,12 +70,14 @@ class TableRow:
 
 
 def read_table(text: str, name: str) -> list[TableRow]:
-    """The pairs in ``text``, the content of the Markdown file ``name``.
+    """The pairs in ``text``, the content of the file ``name``; one for all chips of a pair.
 
     Raises:
         MatrixError: there is no such table, or rows of it cannot be read; with every problem.
     """
-    cells = [*_cells(text)]
+    cells: list[tuple[int, Mapping[str, str]]] = []
+    with suppress(ValueError):  # then it has no table
+        cells += _rows(text)
     pythons = {
         row["torch"]: row["pythons"]
         for _, row in cells
@@ -76,14 +85,14 @@ def read_table(text: str, name: str) -> list[TableRow]:
     }
     rows, problems = [], []
     for line, row in cells:
-        if not row.keys() >= _PAIRS or _left_out(row):
+        if "cann" not in row or _left_out(row):
             continue
         try:
             rows.append(_row(row, pythons))
         except ValueError as error:
-            where = Span(file=name, line=line, column=1)
+            where = None if is_catalogue(text) else Span(file=name, line=line, column=1)
             fix = "Correct it in a copy of the table, and name that with --table."
-            what = f"this row cannot be read: {error}."
+            what = f"{'this row' if where else f'entry {line}'} cannot be read: {error}."
             problems.append(Problem(what=what, where=where, fix=fix))
     if not rows and not problems:
         what = f"{name} has no table with columns for PyTorch, TorchNPU and CANN."
@@ -91,15 +100,22 @@ def read_table(text: str, name: str) -> list[TableRow]:
         problems.append(Problem(what=what, fix=fix))
     if problems:
         raise MatrixError(problems)
-    return rows
+    chips: dict[TableRow, list[str]] = {}
+    for each in rows:
+        chips.setdefault(replace(each, chips=""), []).append(each.chips)
+    return [
+        replace(row, chips=f"[{', '.join(sorted({*names}))}]" if any(names) else "")
+        for row, names in chips.items()
+    ]
 
 
 def left_out(text: str) -> list[str]:
-    """Each row of ``text`` with columns for a pair that makes no row, with its line and why."""
+    """Each row of ``text`` with a CANN that makes no row, with its line or its number and why."""
+    place = "entry" if is_catalogue(text) else "line"
     return [
-        f"line {line} has {reason}: {', '.join(filter(None, row.values()))}"
-        for line, row in _cells(text)
-        if row.keys() >= _PAIRS and (reason := _left_out(row))
+        f"{place} {number} has {reason}: {', '.join(filter(None, row.values()))}"
+        for number, row in _rows(text)
+        if "cann" in row and (reason := _left_out(row))
     ]
 
 
@@ -107,6 +123,8 @@ def _left_out(row: Mapping[str, str]) -> str:
     """Why a row is of no released pair; "" for one that is."""
     if row.get("app") == "main":
         return "no release"
+    if lacking := sorted(_PAIRS - row.keys()):
+        return f"no column for {' and '.join(lacking)}"
     lacking = [key for key in sorted(_PAIRS) if _UNPAIRED.fullmatch(row[key])]
     return f"no {' and no '.join(lacking)}" if lacking else ""
 
@@ -136,6 +154,46 @@ def new_rows(rows: Iterable[TableRow], compat: Compat) -> list[TableRow]:
     return new
 
 
+def is_catalogue(text: str) -> bool:
+    """Whether a table is the catalogue of gpustack's images, which is in JSON."""
+    return text.lstrip().startswith("[")
+
+
+def _rows(text: str) -> Iterable[tuple[int, Mapping[str, str]]]:
+    return _entries(text) if is_catalogue(text) else _cells(text)
+
+
+class _Image(BaseModel):
+    """An image of gpustack's catalogue."""
+
+    backend: str = ""
+    original_backend_version: str = ""
+    backend_variant: str = ""
+    service: str = ""
+    service_version: str = ""
+    dependencies: dict[str, str] = {}
+
+
+def _entries(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Every image for CANN of the catalogue ``text``, with its number: columns to its texts."""
+    for number, image in enumerate(TypeAdapter(list[_Image]).validate_python(parse_json(text)), 1):
+        if image.backend == "cann":
+            has = image.dependencies
+            service = "vllm-ascend" if "vllm-ascend" in has else image.service
+            yield (
+                number,
+                {
+                    "torch": has.get("torch", "").partition("+")[0],
+                    "torch_npu": has.get("torch-npu", ""),
+                    "cann": image.original_backend_version.upper(),
+                    "app": f"{service} v{has.get(service) or image.service_version}",
+                    "triton_ascend": has.get("triton-ascend", ""),
+                    "mooncake": has.get("mooncake-transfer-engine", ""),
+                    "chips": image.backend_variant,
+                },
+            )
+
+
 def _cells(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Every row of a table, with its line, counted from 1: known column to its text."""
     columns: list[str] = []
@@ -157,7 +215,8 @@ def _cells(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
                     if columns[index] == "torch_npu" and not any(w in head for w in _PACKAGE):
                         columns[index] = "product"
         elif columns:
-            row = dict(zip(columns, map(_plain, cells), strict=False))
+            texts = map(_plain, cells[: len(columns)])
+            row = dict(zip_longest(columns, texts, fillvalue=""))
             if "pair" in row:
                 row["torch"], row["torch_npu"] = map(_plain, (row["pair"] + "/").split("/")[:2])
             if "cann" in row:  # a blank cell is one that is merged with that above
@@ -168,7 +227,10 @@ def _cells(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
 
 def _row(cells: Mapping[str, str], pythons: Mapping[str, str]) -> TableRow:
     torch, torch_npu, cann = cells["torch"], cells["torch_npu"], cells["cann"]
-    app, product = cells.get("app", ""), cells.get("product", "")
+    name, _, release = cells.get("app", "").rpartition(" ")
+    product, chip = cells.get("product", ""), cells.get("chips", "")
+    if chip and chip not in CHIPS:
+        raise ValueError(f"{chip[:100]!r} is no chip")
     triton_ascend, mooncake = cells.get("triton_ascend", ""), cells.get("mooncake", "")
     return TableRow(
         torch=str(Version(torch)),
@@ -177,9 +239,10 @@ def _row(cells: Mapping[str, str], pythons: Mapping[str, str]) -> TableRow:
         pythons=_minors(pythons.get(torch, "")) or _minors(cells.get("pythons", "")),
         branch=_word(cells.get("branch", "") or (product and f"v{torch}-{product}")),
         beta="true" if _BETA.search(torch_npu) else "",
-        app=f"vllm-ascend v{Version(app)}" if app else "",
+        app=f"{_word(name) or 'vllm-ascend'} v{Version(release)}" if release else "",
         triton_ascend="" if _UNPAIRED.fullmatch(triton_ascend) else str(Version(triton_ascend)),
         mooncake="" if _UNPAIRED.fullmatch(mooncake) else str(Version(mooncake)),
+        chips=chip,
     )
 
 
@@ -192,7 +255,7 @@ def _word(text: str) -> str:
 
 def _plain(cell: str) -> str:
     """The version in a cell, without the name of the product before it."""
-    return re.sub(r"^(PyTorch|CANN|TorchNPU|Commercial)\s+", "", cell.strip("`* "))
+    return re.sub(r"^(PyTorch|CANN|TorchNPU|Commercial)\s*(?=[0-9])", "", cell.strip("`* "))
 
 
 def _minors(cell: str) -> str:

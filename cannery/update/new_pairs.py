@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from packaging.version import Version
@@ -19,19 +20,22 @@ from cannery.common.files import is_day
 from cannery.common.model import Target
 from cannery.common.package_index import PackageIndex
 from cannery.common.specifiers import normal_name
-from cannery.compat import parse_compat
+from cannery.compat import judge, parse_compat, refusals_of
 from cannery.compat.facts import Compat, Pairing
 from cannery.compat.files import judged_as
 from cannery.compat.nearest import is_published
 from cannery.fetch.http import read_page
+from cannery.lock.index_versions import Answers
 from cannery.lock.resolve import locks_of
 from cannery.lock.wheel_requirements import Metadata
 from cannery.matrix.files import FACTS, Data
 from cannery.matrix.matrix import Matrix
 from cannery.matrix.project import Project
+from cannery.matrix.schema import parse_files
 from cannery.matrix.text import MatrixText
 from cannery.options import NewOptions
-from cannery.update.makers_table import TableRow, left_out, new_rows, read_table
+from cannery.update.makers_table import TableRow, is_catalogue, left_out, new_rows, read_table
+from cannery.update.new_applications import Release, new_releases, unanswered, with_release
 from cannery.update.new_target import cann_of, judged, short
 
 _PAIR = {"cann", "torch", "torch_npu"}
@@ -43,7 +47,8 @@ class Proposals:
     """New rows and targets. ``text`` has all of them and the reasons against others, for people.
 
     ``files`` has the new texts, and ``before`` those that they were made from. ``unread`` are the
-    rows of the tables that name no pair, each with its line and why.
+    rows of the tables that name no pair, each with its line and why, and applications that no index
+    has.
     """
 
     rows: tuple[TableRow, ...]
@@ -55,11 +60,16 @@ class Proposals:
 
 
 def propose_pairs(
-    project: Project, source: PackageIndex, tables: Iterable[str], today: str
+    project: Project,
+    source: PackageIndex,
+    tables: Iterable[str],
+    today: str,
+    answers: Answers = MappingProxyType({}),
 ) -> Proposals:
-    """A target for each new pair, judged and locked, by compat.yaml and the makers' ``tables``.
+    """Targets for new pairs and new releases of applications, judged and locked.
 
-    ``today`` is a day as in 2026-11-22.
+    They are by compat.yaml, the makers' ``tables``, and the ``answers`` of an index to
+    ``application_questions``. ``today`` is a day as in 2026-11-22.
 
     Raises:
         MatrixError: matrix.yaml, compat.yaml or a table is wrong.
@@ -87,34 +97,95 @@ def propose_pairs(
         pair = f"    torch_npu {new_row.torch_npu} for CANN {new_row.cann} {new_row.app}"
         blocks[0].append(pair.rstrip())
     files = {**files, FACTS: facts}
-    metadata, locks, known, added = Metadata(source), dict[Path, str](), {*matrix.targets}, []
+    added = _Added(project, compat, Metadata(source), files, {*matrix.targets})
     for row in _new_pairs(matrix, compat, today):
         what = f"PyTorch {row.torch} with torch_npu {row.torch_npu} on CANN {row.cann}"
         try:
-            after, like = _with_pair(files, row, compat)
+            after, like = _with_pair(added.files, row, compat)
             what += f", as {like}"
-            new_targets = judged(after, compat).targets
-            names = [name for name in new_targets if name not in known]
-            new_locks = [_locks(project, new_targets[name], metadata) for name in names]
+            blocks.append(added.block(f"{what}.", after))
         except MatrixError as error:
-            reasons = [*str(error).splitlines(), "Nothing is written for it."]
-            blocks.append([f"{what}.", *(f"  -> {reason}" for reason in reasons)])
-            continue
-        files = after
-        locks |= {path: text for texts in new_locks for path, text in texts.items()}
-        known |= {*names}
-        added += names
-        end = "  -> With --write these targets are added."
-        blocks.append([f"{what}.", *(f"    {name}" for name in names), end])
+            blocks.append(_refused(f"{what}.", error))
+    unread += unanswered(matrix, answers) if answers else []
+    for releases in new_releases(matrix, compat, answers):
+        for release in releases:
+            count = len(added.targets)
+            blocks += added.release(release)
+            if len(added.targets) > count:
+                break
+    files, locks = added.files, added.locks
     texts = {project.root / name: text for name, text in files.items()}
     return Proposals(
         rows=tuple(rows),
-        targets=tuple(added),
+        targets=tuple(added.targets),
         text="\n\n".join("\n".join(fold(block, _WIDTH)) for block in blocks),
         files={path: text for path, text in texts.items() if text != before[path]} | locks,
         before=before,
         unread=tuple(unread),
     )
+
+
+@dataclass
+class _Added:
+    """What proposals add to ``files``, each judged and locked with all before it."""
+
+    project: Project
+    compat: Compat
+    metadata: Metadata
+    files: Data
+    known: set[str]
+    locks: dict[Path, str] = field(default_factory=dict)
+    targets: list[str] = field(default_factory=list)
+
+    def block(self, what: str, after: Data) -> list[str]:
+        """Take the new targets of the files ``after``; the lines that say so.
+
+        Raises:
+            MatrixError: one of them is refused, or cannot be locked; then none is taken.
+        """
+        new = judged(after, self.compat).targets
+        names = [name for name in new if name not in self.known]
+        locks = [_locks(self.project, new[name], self.metadata) for name in names]
+        self.files = after
+        self.locks |= {path: text for texts in locks for path, text in texts.items()}
+        self.known |= {*names}
+        self.targets += names
+        end = "  -> With --write these targets are added."
+        return [what, *(f"    {name}" for name in names), end]
+
+    def release(self, release: Release) -> Iterator[list[str]]:
+        """The blocks of a release: one for the chips that it is proposed for, and others."""
+        like = f"as {release.target.id}"
+        title = f"{release.package} {release.version}"
+        refused: dict[str, list[str]] = {}
+        fitting = []
+        try:
+            every, ids = with_release(
+                self.files, release, release.chips, self.compat, self.project.catalogue
+            )
+            targets = parse_files(every).targets
+            for chip, name in ids.items():
+                # What is unverified of a proposal was not said of the rest of it.
+                target = replace(targets[name], unverified="")
+                refusals = refusals_of(target, judge(target, self.compat), self.compat)
+                for reason in [refusal.problem.what for refusal in refusals]:
+                    refused.setdefault(reason, []).append(chip)
+                fitting += [] if refusals else [chip]
+            if fitting:
+                after, _ = with_release(
+                    self.files, release, fitting, self.compat, self.project.catalogue
+                )
+                yield self.block(f"{title}, {like}.", after)
+        except MatrixError as error:
+            yield _refused(f"{title}, {like}.", error)
+        reasons = [f"  -> {', '.join(chips)}: {reason}" for reason, chips in refused.items()]
+        if reasons:
+            yield [f"{title}: nothing is written for these chips.", *reasons]
+
+
+def _refused(what: str, error: MatrixError) -> list[str]:
+    reasons = [*str(error).splitlines(), "Nothing is written for it."]
+    return [what, *(f"  -> {reason}" for reason in reasons)]
 
 
 def _locks(project: Project, target: Target, metadata: Metadata) -> dict[Path, str]:
@@ -198,6 +269,7 @@ def _with_pair(files: Data, row: Pairing, compat: Compat) -> tuple[Data, str]:
 
 
 _OF_TORCH_NPU = ("torch-npu", 1, "maker", "Ascend/pytorch", "COMPATIBILITY.md")
+_OF_IMAGES = ("gpustack-runner", 4, "project", "gpustack/runner", "runner.py.json")
 _OF_A_PROJECT = ("vllm-ascend", 4, "project", "vllm-project/vllm-ascend", "versioning_policy.md")
 """The source with the first state of a table, its rank, its kind, whose it is, and its document."""
 
@@ -218,6 +290,7 @@ def _with_rows(text: str, rows: Sequence[TableRow], table: str, page: str, today
     if not rows:
         return text
     of = _OF_A_PROJECT if any(row.app for row in rows) else _OF_TORCH_NPU
+    of = _OF_IMAGES if is_catalogue(page) else of
     first, rank, kind, maker, usual = of
     parts = urlsplit(table)
     file = Path(parts.path).name

@@ -65,7 +65,10 @@ def test_a_pair_names_what_its_sources_say(name: str) -> None:
 def test_every_record_is_of_a_row_or_more() -> None:
     cited = {
         source.name
-        for rows in (COMPAT.pairings, COMPAT.releases, COMPAT.packages, COMPAT.known_bad)
+        for rows in (
+            *(COMPAT.pairings, COMPAT.releases, COMPAT.packages, COMPAT.known_bad),
+            COMPAT.applications,
+        )
         for row in rows
         for source in row.sources
     }

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from cannery.common.errors import MatrixError
@@ -115,6 +117,62 @@ def test_a_blank_cell_of_cann_is_the_one_above_and_what_names_no_pair_is_told() 
     pairs = [("2.9.0.post9", "9.1.1"), ("2.8.0.post9", "9.1.1"), ("2.6.0.post9", "9.0.9")]
     assert [(row.torch_npu, row.cann) for row in rows] == pairs
     assert left_out(table) == ["line 5 has no torch_npu: 9.0.9, 2.7.1, N/A, -"]
+
+
+def test_the_description_of_a_wheel_names_pythons_without_a_space() -> None:
+    pythons = "\n| PyTorch Version | Python Version |\n|---|:---|\n"
+    table = f"{ENGLISH}{pythons}| PyTorch2.9.0 | Python3.10.x,Python3.11.x |\n"
+    assert lines(table)[0].startswith(f"{{{ROW}, pythons: 3.10-3.11, branch")
+
+
+def test_a_row_with_a_cann_that_makes_no_row_is_told_whatever_it_lacks() -> None:
+    table = f"{ENGLISH}| CANN 9.0.9 |\n\n| OS | CANN | Branch |\n|--|--|--|\n| x | 9.1.1 | main |\n"
+    assert [row.cann for row in read_table(table, "README.md")] == ["9.1.1"]
+    assert left_out(table) == [
+        "line 4 has no torch and no torch_npu: 9.0.9",
+        "line 8 has no column for torch and torch_npu: 9.1.1, main",
+    ]
+
+
+def image(chip: str, service: str = "vllm", **versions: str) -> dict[str, object]:
+    """An entry of gpustack's catalogue."""
+    return {
+        "backend": "cann",
+        "backend_version": "9.9",
+        "original_backend_version": "9.9.0.rc1",
+        "backend_variant": chip,
+        "service": service,
+        "service_version": "0.40.0",
+        "dependencies": {name.replace("_", "-"): text for name, text in versions.items()},
+    }
+
+
+def test_the_catalogue_of_images_has_the_chips_of_each_release() -> None:
+    versions = {"torch": "2.10.0+cpu", "torch_npu": "2.10.0.post9", "vllm_ascend": "0.40.0rc1"}
+    entries = [image(chip, **versions) for chip in ("a3", "910b", "a3")]
+    entries += [image("910b"), {"backend": "cuda"}]
+    entries.append(image("950", "sglang", torch="2.10.0+cpu", torch_npu="2.10.0", sglang="0.6.0"))
+    text = json.dumps(entries)
+    pair = "torch: 2.10.0, torch_npu: 2.10.0.post9, cann: 9.9.RC1"
+    other = "torch: 2.10.0, torch_npu: 2.10.0, cann: 9.9.RC1"
+    assert lines(text.replace("9.9.0.rc1", "9.9.rc1")) == [
+        f"{{{pair}, app: vllm-ascend v0.40.0rc1, chips: [910b, a3], source: table}}",
+        f"{{{other}, app: sglang v0.6.0, chips: [950], source: table}}",
+    ]
+    told = "entry 4 has no torch and no torch_npu: 9.9.0.RC1, vllm v0.40.0, 910b"
+    assert left_out(text) == [told]
+
+
+def test_an_entry_of_the_catalogue_for_an_unknown_chip_is_named() -> None:
+    text = json.dumps([image("a7", torch="2.10.0", torch_npu="2.10.0", vllm_ascend="0.40.0")])
+    with pytest.raises(MatrixError, match="entry 1 cannot be read: 'a7' is no chip"):
+        read_table(text.replace("9.9.0.rc1", "9.9.rc1"), "runner.py.json")
+
+
+@pytest.mark.parametrize("text", ["[", "[1, 2]", '[{"backend": "cann", "dependencies": []}]'])
+def test_a_catalogue_that_is_none(text: str) -> None:
+    with pytest.raises(MatrixError):
+        read_table(text, "runner.py.json")
 
 
 def test_the_column_of_mooncake() -> None:
