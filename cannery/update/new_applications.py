@@ -70,7 +70,7 @@ def newest_applications(matrix: Matrix) -> dict[str, Target]:
         application = _application(target)
         pins = map(parse_requirement, application.requirements)
         own = (pin.name for pin in pins if str(pin.specifier) == f"=={application.version}")
-        targets[next(own, component)] = target
+        targets[next(own, PLUGIN if component == "vllm" else component)] = target
     return targets
 
 
@@ -142,6 +142,7 @@ def with_release(
     if release.name not in matrix.keys("applications"):
         text = "\n".join(matrix.lines("applications", application.name))
         text = text.replace(f"{release.package}=={old}", f"{release.package}==\0")
+        text = re.sub(r"&[\w-]+", "", text)  # an anchor is given once
         text = re.sub(rf"(?<=[-= ]){re.escape(old)}(?![\w.])", new, text)
         _, *lines = text.replace("\0", str(release.version)).splitlines()
         matrix.add(("applications",), (f"{release.name}:", *lines))

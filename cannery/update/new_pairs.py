@@ -40,6 +40,8 @@ from cannery.update.new_target import cann_of, judged, short
 
 _PAIR = {"cann", "torch", "torch_npu"}
 _WIDTH = 100
+_TRIED = 8
+"""How many releases of an application are tried, the newest first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,11 +110,14 @@ def propose_pairs(
             blocks.append(_refused(f"{what}.", error))
     unread += unanswered(matrix, answers) if answers else []
     for releases in new_releases(matrix, compat, answers):
-        for release in releases:
+        for release in releases[:_TRIED]:
             count = len(added.targets)
             blocks += added.release(release)
             if len(added.targets) > count:
                 break
+        else:
+            older = [f"{each.package} {each.version}" for each in releases[_TRIED:]]
+            unread += [f"releases that were not tried: {', '.join(older)}"] if older else []
     files, locks = added.files, added.locks
     texts = {project.root / name: text for name, text in files.items()}
     return Proposals(

@@ -49,11 +49,14 @@ def test_layers_are_one_where_their_stages_are(name: str) -> None:
     by_identity: dict[str, set[str]] = {}
     by_text: dict[str, set[str]] = {}
     for target in TARGETS.values():
-        if layer := layers(target).get(name):
+        every = layers(target)
+        if layer := every.get(name):
             by_identity.setdefault(layer.identity, set()).add(target.id)
             text = target.base.image if name in ("os", "packages-application") else ""
             # Its Python comes from the base, by the name of a version.
             text += target.python.version if name == "cann-python" else ""
-            text += wheels(layer) + stage(PROJECT.images / target.id, layer.stage)
+            beside = [each for each in every.values() if each.stage in layer.importable]
+            text += "".join(map(wheels, [layer, *beside]))
+            text += stage(PROJECT.images / target.id, layer.stage)
             by_text.setdefault(text, set()).add(target.id)
     assert sorted(map(sorted, by_identity.values())) == sorted(map(sorted, by_text.values()))
