@@ -131,11 +131,7 @@ def _numbers(dotted: str) -> list[int]:
 
 
 def ask(questions: Iterable[Question], source: PackageIndex) -> dict[Question, frozenset[Version]]:
-    """The versions, without pre-releases, that the index has for each question.
-
-    Raises:
-        EngineError: an index cannot be reached, no index has a package, or pip is missing.
-    """
+    """The versions, without pre-releases, that the index has for each question."""
     asked = [*questions]
     packages = sorted({question.package for question in asked})
     console.say(f"asking the package index for {', '.join(packages)}")
@@ -213,11 +209,7 @@ def pip_environment(source: PackageIndex) -> dict[str, str]:
 
 
 def check_upgrades(project: Project, targets: Iterable[Target], upgrade: Iterable[str]) -> None:
-    """Check that each package of ``upgrade``, a name or a requirement, is in a lock.
-
-    Raises:
-        UsageError: with every one that is not.
-    """
+    """Check that each package of ``upgrade``, a name or a requirement, is in a lock."""
     if not (wanted := list(upgrade)):
         return
     known = {name for target in targets for name in _packages(project, target)}

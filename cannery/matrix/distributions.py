@@ -54,12 +54,7 @@ class _Distribution(Model):
 
 @cache
 def load_distributions(path: Path = DISTRIBUTIONS) -> Mapping[str, Distribution]:
-    """Name to distribution.
-
-    Raises:
-        FileError: the file cannot be read.
-        MatrixError: it is wrong, with every problem found.
-    """
+    """Name to distribution."""
     shapes = read_yaml(RootModel[dict[str, _Distribution]], path).root
     return {name: Distribution(name=name, **dict(shape)) for name, shape in shapes.items()}
 

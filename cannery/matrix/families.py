@@ -168,9 +168,6 @@ def expand(top: Map, catalogue: Catalogue, problems: list[Problem]) -> Expansion
     """Put the targets of the families of ``top`` before its other ones; mistakes become problems.
 
     A family that is no Family is left out.
-
-    Raises:
-        MatrixError: there are too many targets.
     """
     families, others = top.get("families"), top.get("targets", Map(top.mark))
     common = [(part, "common")] if isinstance(part := top.get("common"), Map) else []

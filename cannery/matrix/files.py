@@ -69,12 +69,7 @@ def is_source(path: str) -> bool:
 
 
 def read_data(root: Path) -> dict[str, str]:
-    """The files of DATA by which the project in ``root`` is read, and CATALOGUE.
-
-    Raises:
-        FileError: one cannot be read.
-        MatrixError: one is not UTF-8 text.
-    """
+    """The files of DATA by which the project in ``root`` is read, and CATALOGUE."""
     paths = {name: tool_path(name, root) for name in (*DATA, CATALOGUE)}
     kind = str if is_checkout(root) else ToolText
     return {
@@ -94,11 +89,7 @@ class Sources:
 
 
 def load_with_data(text: str, name: str, data: Data, problems: list[Problem]) -> Sources:
-    """The matrix.yaml ``text`` with the definitions of ``data``.
-
-    Raises:
-        MatrixError: a file is not YAML, or no mapping.
-    """
+    """The matrix.yaml ``text`` with the definitions of ``data``."""
     top = load_yaml(text, name, problems)
     _refuse_newer(top)
     changed: dict[tuple[str, str], str] = {}
@@ -205,12 +196,7 @@ def required_versions(text: str) -> SpecifierSet | None:
 
 
 def read_facts(matrix: Path) -> dict[str, str]:
-    """FACTS for the folder of ``matrix``, even where ``matrix`` is a link, and OWN_ROWS, if any.
-
-    Raises:
-        FileError: one cannot be read.
-        MatrixError: one is not UTF-8 text.
-    """
+    """FACTS for the folder of ``matrix``, even where ``matrix`` is a link, and OWN_ROWS, if any."""
     path, own = tool_path(FACTS, matrix.parent), matrix.parent / OWN_ROWS
     if not path.exists():
         what = f"cannot read {path}: no such file or directory."

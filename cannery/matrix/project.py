@@ -99,11 +99,7 @@ class Project:
         return self.root / "releases"
 
     def editing(self) -> AbstractContextManager[None]:
-        """Wait until no other run is in here: it may write what it makes from files it has read.
-
-        Raises:
-            FileError: the file of the lock cannot be made.
-        """
+        """Wait until no other run is in here: it may write what it makes from files it has read."""
         return exclusive(self.state / "editing.lock")
 
     def write(
@@ -117,11 +113,7 @@ class Project:
         write_files(files, remove=remove, before=before, root=self.root)
 
     def replace(self, files: Mapping[Path, str], before: Mapping[Path, str | None]) -> None:
-        """Write ``files``, which were made from the texts ``before`` without ``editing``.
-
-        Raises:
-            FileError: as ``write_files``.
-        """
+        """Write ``files``, which were made from the texts ``before`` without ``editing``."""
         with self.editing():
             self.write(files, before=before)
 
@@ -153,11 +145,7 @@ class Project:
         return with_settings(_judged(tuple(self.files().items())), self.settings())
 
     def files(self) -> Data:
-        """matrix.yaml and the files by which it is read, each with its text.
-
-        Raises:
-            FileError, MatrixError: one cannot be read.
-        """
+        """matrix.yaml and the files by which it is read, each with its text."""
         text = documents.read_text(self.matrix_file, MATRIX)
         return {MATRIX: text, **read_data(self.root), **read_facts(self.matrix_file)}
 

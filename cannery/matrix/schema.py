@@ -239,12 +239,7 @@ class MatrixShape(Definitions):
 
 
 def load_matrix(path: Path) -> Matrix:
-    """Read the matrix in ``path`` and judge its targets by the compat.yaml that belongs to it.
-
-    Raises:
-        FileError: one of them cannot be read.
-        MatrixError: with every problem found, each with its line.
-    """
+    """Read the matrix in ``path`` and judge its targets by the compat.yaml that belongs to it."""
     text, facts = read_text(path, path.name), read_facts(path)
     return parse_matrix(text, path.name, facts_of(facts), read_data(path.parent))
 

@@ -167,11 +167,7 @@ class Settings(Model):
     sources: Annotated[None, BeforeValidator(_moved)] = Field(default=None, deprecated=True)
 
     def apt_source(self) -> Apt:
-        """What ``apt`` says.
-
-        Raises:
-            UsageError: the file has no such table.
-        """
+        """What ``apt`` says."""
         if self.apt:
             return self.apt
         what = "the source 'apt' needs the key of the vendor's repository, and cannery.toml names "
@@ -236,12 +232,7 @@ def settings_file() -> type[Settings]:
 
 
 def read_settings(root: Path) -> Settings:
-    """The settings of the checkout in ``root``; relative paths in it are below ``root``.
-
-    Raises:
-        MatrixError: with every problem of the file, each with its key and its line.
-        FileError: it cannot be read.
-    """
+    """The settings of the checkout in ``root``; relative paths in it are below ``root``."""
     try:
         text = read_text(root / SETTINGS, MOST_BYTES)
     except FileNotFoundError:
@@ -255,11 +246,7 @@ def _parsed(text: str, root: Path) -> Settings:
 
 
 def with_settings(matrix: Matrix, settings: Settings) -> Matrix:
-    """``matrix`` with the mirrors, stand-ins and vendor's images of ``settings``.
-
-    Raises:
-        MatrixError: ``settings`` has an image of a release or for a chip that no target uses.
-    """
+    """``matrix`` with the mirrors, stand-ins and vendor's images of ``settings``."""
     if not settings.mirrors and not settings.images and not settings.stand_ins:
         return matrix
     targets = matrix.targets.values()

@@ -20,12 +20,6 @@ def update_bases(
     """The images that registries have for bases without a digest; with ``write`` they are kept.
 
     ``building`` is the architecture of the building machine, for which build bases are.
-
-    Raises:
-        ArtifactError: an image is not for the platforms of its targets.
-        EngineError: no registry has an image.
-        MatrixError: matrix.yaml is wrong, or cannot be changed by program.
-        FileError: a file cannot be read or written; then none has changed.
     """
     unpinned: dict[str, tuple[Base, set[str]]] = {}
     for target in project.matrix().targets.values():

@@ -70,11 +70,7 @@ class TableRow:
 
 
 def read_table(text: str, name: str) -> list[TableRow]:
-    """The pairs in ``text``, the content of the file ``name``; one for all chips of a pair.
-
-    Raises:
-        MatrixError: there is no such table, or rows of it cannot be read; with every problem.
-    """
+    """The pairs in ``text``, the content of the file ``name``; one for all chips of a pair."""
     cells: list[tuple[int, Mapping[str, str]]] = []
     with suppress(ValueError):  # then it has no table
         cells += _rows(text)

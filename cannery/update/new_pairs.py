@@ -72,11 +72,6 @@ def propose_pairs(
 
     They are by compat.yaml, the makers' ``tables``, and the ``answers`` of an index to
     ``application_questions``. ``today`` is a day as in 2026-11-22.
-
-    Raises:
-        MatrixError: matrix.yaml, compat.yaml or a table is wrong.
-        EngineError: the package index or a table cannot be had.
-        FileError: a file cannot be read.
     """
     compat_file = project.matrix_file.parent / FACTS
     files = project.files()

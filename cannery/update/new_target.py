@@ -58,12 +58,7 @@ class Proposal:
 
 
 def choose(options: NewOptions, compat: Compat, matrix: MatrixText) -> Choice:
-    """The newest of what fits ``options``.
-
-    Raises:
-        UsageError: the CANN is an interim build that matrix.yaml lacks.
-        MatrixError: nothing that is known fits; it says which option is in the way.
-    """
+    """The newest of what fits ``options``."""
     fits = _fitting(options, compat, matrix)
     if not fits and options.cann:
         fits = _fitting(options, compat, matrix, compatible=True)
@@ -108,11 +103,7 @@ def _matches(asked: str, version: str) -> bool:
 
 
 def _cann_matches(options: NewOptions, matrix: MatrixText) -> Callable[[CannVersion], bool]:
-    """Whether a release is asked for; a preview only is by its exact version.
-
-    Raises:
-        UsageError: a version cannot be read, or is an interim build that matrix.yaml lacks.
-    """
+    """Whether a release is asked for; a preview only is by its exact version."""
     if not options.cann or _SERIES.fullmatch(options.cann):
         return lambda cann: not cann.is_preview and _matches(options.cann, str(cann))
     public = matrix.value("cann", options.cann, "nearest_public")
@@ -218,10 +209,6 @@ def propose(
     """The target with the newest CANN, torch and torch_npu that fit ``options``.
 
     ``targets`` are those of ``matrix``, whether it writes them out or in families.
-
-    Raises:
-        UsageError: the id is taken, or the CANN is an interim build that matrix.yaml lacks.
-        MatrixError: no known combination fits; it says which option is in the way.
     """
     choice = choose(options, compat, matrix)
     known = choice.combination
