@@ -15,17 +15,17 @@ PAIR = f"PyTorch 2.9.0 with torch_npu {LAST_KNOWN} on CANN 9.2.0"
 
 @pytest.mark.parametrize("options", [(), ("--write",)])
 def test_unavailable_pairs_are_reported_and_not_written(
-    original: Checkout, index: Index, options: tuple[str, ...]
+    checkout: Checkout, index: Index, options: tuple[str, ...]
 ) -> None:
     known = "app: MindSpeed-LLM v26.1.0", "app: MindSpeed-LLM v26.0.0"
-    original.edit(*known, "cannery/data/compat.yaml")  # the newest that this checkout has
-    before = original.state()
-    done = update_all(original, index, "--new", *options)
+    checkout.edit(*known, "cannery/data/compat.yaml")  # the newest that this checkout has
+    before = checkout.state()
+    done = update_all(checkout, index, "--new", *options)
     done.accepted("there is nothing new that --write would add")
     message = " ".join(done.out.split())
     assert PAIR in message
     assert "'build.py new' adds a single target." in message
-    assert original.state() == before
+    assert checkout.state() == before
 
 
 def test_check_fails_if_there_is_something_new(original: Checkout, index: Index) -> None:
