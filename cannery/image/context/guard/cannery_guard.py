@@ -146,13 +146,14 @@ def image_version(name):
 
 def warn_of(name):
     """Warn once if this Python imports a package in two versions, or another than the image's."""
-    import importlib.util
+    from importlib.machinery import PathFinder
 
     if name in compared or os.environ.get(SWITCH):
         return
     compared.add(name)
     own = image_version(name)
-    spec = importlib.util.find_spec(name) if own else None
+    # Other finders are not asked: that of pip 26.3 refuses all imports after an installation.
+    spec = PathFinder.find_spec(name) if own else None
     if spec is None or not spec.submodule_search_locations:
         return
     site = os.path.dirname(next(iter(spec.submodule_search_locations)))
