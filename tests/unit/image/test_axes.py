@@ -21,11 +21,12 @@ def layers(target: Target) -> dict[str, Layer]:
     return {layer.name: layer for layer in plan_image(target, read_lock(REAL, target)).layers}
 
 
-def test_chips_of_one_release_share_the_toolkit_and_all_wheels() -> None:
+@pytest.mark.parametrize("platform", ["linux/arm64", "linux/amd64"])
+def test_chips_of_one_release_share_the_toolkit_and_all_wheels(platform: str) -> None:
     targets = [
         target
         for target in REAL.matrix().targets.values()
-        if target.cann.version == "9.1.0"
+        if (target.cann.version, target.platform) == ("9.1.0", platform)
         and (target.torch, target.python.minor, target.deepspeed) == ("2.9.0", "3.11", "0.18.4")
     ]
     assert {target.chip for target in targets} == {"310p", "910", "910b", "a3", "950"}
