@@ -29,9 +29,10 @@ def forty(project: Project, folder: Path, runs: int) -> list[Figure]:
     page = (project.root / "docs" / "forty-images.md").read_text(encoding="utf-8")
     [matrix] = _MATRIX.findall(page)
     (team := folder / "forty").mkdir()
+    cannery = [sys.executable, str(project.root / "build.py")]
+    _processor([*cannery, "init", "--ci", "none"], team)
     (team / "matrix.yaml").write_text(matrix, encoding="utf-8")
-    cannery = [sys.executable, str(project.root / "build.py"), "--project", str(team)]
-    _processor([*cannery, "sync"])
+    _processor([*cannery, "sync"], team)
     return [
         Figure(
             key=f"forty-{name}",
@@ -39,21 +40,21 @@ def forty(project: Project, folder: Path, runs: int) -> list[Figure]:
             unit="s",
             ours=Series(
                 what="whole process",
-                samples=tuple(_processor([*cannery, *words]) for _ in range(runs or 5)),
+                samples=tuple(_processor([*cannery, *words], team) for _ in range(runs or 5)),
             ),
         )
         for name, words in _COMMANDS.items()
     ]
 
 
-def _processor(argv: list[str]) -> float:
-    """The seconds of processor time of a command and its children, user and system; getrusage(2).
+def _processor(argv: list[str], folder: Path) -> float:
+    """The seconds of processor time of a command in ``folder``, user and system; getrusage(2).
 
     Raises:
         CanneryError: it failed.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    code, said = run(argv)
+    code, said = run(argv, cwd=folder)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if code:
         raise CanneryError(f"'{' '.join(argv)}' failed ({code}): {said.strip()}")

@@ -13,6 +13,7 @@ from ascend_sim.packages.packer.padding import sizes
 from .conftest import KERNELS, TOOLKIT, Machine, Packed, make_spec, run_pack, unpacked
 
 FILES, SIZE = 250, 2_000_000
+LIST = "ascend-toolkit/8.0.T39/opp_kernel/script/filelist.csv"
 
 
 def padded(device: Path, folder: Path) -> Path:
@@ -39,6 +40,8 @@ def files_of(file: Path, folder: Path) -> dict[str, bytes]:
 def test_files_are_added(t39: Packed, large: Path, tmp_path: Path) -> None:
     small, found = files_of(t39.file(KERNELS), tmp_path / "a"), files_of(large, tmp_path / "b")
     added = {name: text for name, text in found.items() if name not in small}
+    short, long = (files.pop(LIST).splitlines() for files in (small, found))
+    assert len(long) - len(short) == FILES
     assert small == {name: found[name] for name in small}
     assert len(added) == FILES
     assert sum(map(len, added.values())) == SIZE
