@@ -29,10 +29,13 @@ def forty(project: Project, folder: Path, runs: int) -> list[Figure]:
     page = (project.root / "docs" / "forty-images.md").read_text(encoding="utf-8")
     [matrix] = _MATRIX.findall(page)
     (team := folder / "forty").mkdir()
-    cannery = [sys.executable, str(project.root / "build.py")]
-    _processor([*cannery, "init", "--ci", "none"], team)
+
+    def cannery(*words: str) -> float:
+        return _processor([sys.executable, "-m", "cannery", *words], team, project.root)
+
+    cannery("init", "--ci", "none")
     (team / "matrix.yaml").write_text(matrix, encoding="utf-8")
-    _processor([*cannery, "sync"], team)
+    cannery("sync")
     return [
         Figure(
             key=f"forty-{name}",
@@ -40,24 +43,26 @@ def forty(project: Project, folder: Path, runs: int) -> list[Figure]:
             unit="s",
             ours=Series(
                 what="whole process",
-                samples=tuple(_processor([*cannery, *words], team) for _ in range(runs or 5)),
+                samples=tuple(cannery(*words) for _ in range(runs or 5)),
             ),
         )
         for name, words in _COMMANDS.items()
     ]
 
 
-def _processor(argv: list[str], folder: Path) -> float:
+def _processor(argv: list[str], folder: Path, code: Path) -> float:
     """The seconds of processor time of a command in ``folder``, user and system; getrusage(2).
+
+    Its modules are those of ``code``.
 
     Raises:
         CanneryError: it failed.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    code, said = run(argv, cwd=folder)
+    failed, said = run(argv, cwd=folder, env={"PYTHONPATH": str(code)})
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if code:
-        raise CanneryError(f"'{' '.join(argv)}' failed ({code}): {said.strip()}")
+    if failed:
+        raise CanneryError(f"'{' '.join(argv)}' failed ({failed}): {said.strip()}")
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 

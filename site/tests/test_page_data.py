@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -49,10 +50,16 @@ def test_a_name_without_a_version_number_is_the_oldest() -> None:
 
 @pytest.mark.parametrize(
     ("part", "use"),
-    [("vllm", "serve"), ("-runtime", "serve"), ("opencompass", "evaluate"), ("verl", "train")],
+    [
+        (r"-cann\w+-vllm", "serve"),
+        ("-runtime", "serve"),
+        ("opencompass", "evaluate"),
+        ("verl.*-vllm", "train"),
+        ("swift.*-vllm", "train"),
+    ],
 )
 def test_the_use_of_an_image(part: str, use: str) -> None:
-    assert {facets(each)["use"] for each in TARGETS if part in each["id"]} == {use}
+    assert {facets(each)["use"] for each in TARGETS if re.search(part, each["id"])} == {use}
     assert {facets(each)["use"] for each in TARGETS if each["flavour"] == "devel"} == {"train"}
 
 
