@@ -239,16 +239,17 @@ def to_gitlab(
 
 def _build(*, simulate: bool, is_checkout: bool, in_container: bool) -> dict[str, Any]:
     # The names of targets have neither spaces nor patterns, and an image may have no bash.
+    words = "# shellcheck disable=SC2086\n"
     build = f"build $TARGETS{' --simulate' if simulate else ''} ${{force:-}}"
     packages = "--requirement requirements.txt" if is_checkout else f"cannery=={__version__}"
     install = f"python3 -m venv .venv && .venv/bin/pip install {packages}"
-    script, after = [install, f".venv/bin/cannery {build}"], []
+    script, after = [install, f"{words}.venv/bin/cannery {build}"], []
     if is_checkout:
         flag = " --simulate" if simulate else ""
-        script = [f"bash setup.sh python build.py {build}"]
+        script = [f"{words}bash setup.sh python build.py {build}"]
         if in_container:
-            script = [install, f".venv/bin/python build.py {build}"]
-        after = [f".venv/bin/python .ci/summary.py images{flag} $TARGETS"]
+            script = [install, f"{words}.venv/bin/python build.py {build}"]
+        after = [f"{words}.venv/bin/python .ci/summary.py images{flag} $TARGETS"]
     if in_container:
         script = [PROGRAMS, _LOGIN, _ENGINE, *script]
     return {
