@@ -149,7 +149,7 @@ def of_newer(schema: str, ours: int) -> str:
 def upgrade(needed: str = f"cannery>{__version__}") -> str:
     """How one gets the version ``needed`` of cannery."""
     return (
-        f"Install the other one, as with: pip install --upgrade '{needed}'; "
+        f"Install a matching version, as with: pip install --upgrade '{needed}'; "
         "or uv tool upgrade cannery."
     )
 
