@@ -315,6 +315,10 @@ def _cards(options: RunOptions, simulated: Path | None) -> tuple[int, ...]:
         number = number or 1
         if not simulated:
             return tuple(range(number))
+    if not simulated and (address := engine.other_host()):
+        what = f"the engine {address} is on another host, and the cards are read from this one."
+        fix = "Run this on that host, or add --print --elsewhere."
+        raise EngineError(Problem(what=what, fix=fix))
     cards = tuple(range(DEVICES)) if simulated else cards_of()
     if not cards:
         what = "this host has no NPU (/dev/davinci*)."

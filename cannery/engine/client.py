@@ -30,6 +30,7 @@ _LOST = re.compile(
     r"timed out|timeout|deadline exceeded|Connection aborted|reset by peer|Remote end closed",
     re.IGNORECASE,
 )
+_LOOPBACK = ("", "localhost", "127.0.0.1", "::1")
 _MALFORMED = re.compile(r"[Ii]nvalid bind address|unable to parse docker host")
 
 
@@ -80,6 +81,16 @@ def _is_address(host: str) -> bool:
     except ValueError:
         # The port is no number, or too large.
         return False
+
+
+def other_host(environ: Mapping[str, str] = os.environ) -> str:
+    """The DOCKER_HOST whose engine is on another host; empty for an engine of this one."""
+    host = environ.get("DOCKER_HOST", "")
+    try:
+        name = urlsplit(host).hostname or ""
+    except ValueError:
+        return ""
+    return "" if name in _LOOPBACK else host
 
 
 @cache

@@ -161,6 +161,16 @@ def test_a_container_where_there_is_no_npu(original: Checkout) -> None:
     )
 
 
+def test_cards_of_this_host_are_not_those_of_a_far_engine(original: Checkout) -> None:
+    far = {"DOCKER_HOST": "ssh://me@far"}
+    original.run("run", "--target", TARGETS[2], "--print", env=far).refused(
+        6, "the engine ssh://me@far is on another host, and the cards are read from this one. Run"
+    )
+    printed = original.run("run", "--target", TARGETS[2], "--print", "--elsewhere", env=far)
+    assert printed.code == 0
+    assert "--device /dev/davinci0" in printed.out
+
+
 @pytest.mark.parametrize(("name", "coloured"), [("NO_COLOR", False), ("FORCE_COLOR", True)])
 def test_no_color_and_force_color_are_obeyed(original: Checkout, name: str, coloured: bool) -> None:
     wrong, right = (original.run(*words, env={name: "1"}) for words in (["lst"], ["list"]))

@@ -266,3 +266,20 @@ def test_layers_have_the_sizes_of_the_history(
     images = SimpleNamespace(get=lambda _: Image(*sizes))
     monkeypatch.setattr(engine, "connect", lambda: SimpleNamespace(images=images))
     assert engine.image_layers("cannery:x") == [("sha256:base", found[0]), ("sha256:os", found[1])]
+
+
+@pytest.mark.parametrize(
+    ("host", "far"),
+    [
+        ("", False),
+        ("unix:///tmp/far.sock", False),
+        ("tcp://localhost:2375", False),
+        ("tcp://127.0.0.1:2375", False),
+        ("tcp://[::1]:2375", False),
+        ("tcp://[", False),
+        ("tcp://npu1:2375", True),
+        ("ssh://me@far", True),
+    ],
+)
+def test_an_engine_of_another_host(host: str, far: bool) -> None:
+    assert client.other_host({"DOCKER_HOST": host}) == (host if far else "")
