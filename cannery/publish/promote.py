@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from cannery.common import console
@@ -13,7 +13,7 @@ from cannery.publish import cosign
 from cannery.publish.policy import Publishing
 from cannery.registry import transfer
 from cannery.registry.client import Repository
-from cannery.registry.oci import ATTESTED, Document, manifest_contents
+from cannery.registry.oci import ATTESTED, CONFIG, Descriptor, Document, manifest_contents
 from cannery.registry.records import Record
 
 _REFERRERS = ("", ".sig", ".att", ".sbom")
@@ -105,6 +105,7 @@ class Promotion:
         possible = [subject + end for subject in subjects for end in _REFERRERS]
         referrers = transfer.read_tags(self.source, possible)
         before = transfer.read_tags(self.destination, [*referrers, *tags])
+        referrers = self._to_copy(referrers, before)
         for tag in tags:
             if tag in immutable and tag in before and before[tag].digest != digest:
                 what = f"{self.destination.at(tag)} names another image: {before[tag].digest}."
@@ -119,3 +120,28 @@ class Promotion:
             transfer.read_back(self.destination, root.digest, {}, read)
         after = {**referrers, **dict.fromkeys(tags, image[-1])}
         return transfer.TagMover(self.destination, before, new), after
+
+    def _to_copy(
+        self, referrers: Mapping[str, Document], before: Mapping[str, Document]
+    ) -> dict[str, Document]:
+        """``referrers`` without those in whose place the destination has others, which stay."""
+        chosen: dict[str, Document] = {}
+        for tag, document in referrers.items():
+            ours = _entries(document)
+            theirs = _entries(before[tag]) if tag in before else frozenset()
+            if theirs <= ours:
+                chosen[tag] = document
+            elif not ours <= theirs:
+                what = f"{self.destination.at(tag)} stays, because it has what the source lacks"
+                console.say(f"{what}; so not all of {self.source.at(tag)} is copied", "warning")
+        return chosen
+
+
+def _entries(referrer: Document) -> frozenset[Descriptor]:
+    """The signatures, attestations or manifests that a tag for a digest has.
+
+    Two signatures may have one digest: they are in the annotations.
+    """
+    contents = manifest_contents(referrer)
+    blobs = (blob for blob in contents.blobs if blob.media_type != CONFIG)
+    return frozenset((*contents.manifests, *blobs))

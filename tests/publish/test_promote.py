@@ -147,6 +147,33 @@ def test_a_required_signature_is_verified_before_anything_is_copied(
     verify(other.at(release.digest), ours.public, connection(other))
 
 
+def test_a_signature_that_only_the_destination_has_stays(
+    repository: Repository,
+    other: Repository,
+    pushed: tuple[Push, Record],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv(PASSWORD, SECRET)
+    ours, theirs = make_pair(tmp_path / "ours"), make_pair(tmp_path / "theirs")
+    release = pushed[1]
+    here, there = repository.at(release.digest), other.at(release.digest)
+    sign(here, ours.private, connection(repository))
+    again = promotion(repository, other, "full")
+    again.run([release])
+    sign(there, theirs.private, connection(other))
+    again.run([release])
+    for key in (ours.public, theirs.public):
+        verify(there, key, connection(other))
+    before = tags_of(other)
+    sign(here, make_pair(tmp_path / "third").private, connection(repository))
+    capsys.readouterr()
+    again.run([release])
+    assert tags_of(other) == before
+    assert ".sig stays, because it has what the source lacks" in capsys.readouterr().err
+
+
 def test_a_missing_image(repository: Repository, other: Repository) -> None:
     with pytest.raises(PublishError, match="does not exist"):
         promotion(repository, other, "nothing").run([])
