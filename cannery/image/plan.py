@@ -201,7 +201,7 @@ def _pins(requirements: Requirements, installed: Mapping[str, str]) -> list[Pin]
     version on which a component depends.
     """
     target = requirements.target
-    vendor = {normal_name(name): wheel.version for name, wheel in target.vendor_wheels.items()}
+    vendor = {normal_name(name): wheel.file_version for name, wheel in target.vendor_wheels.items()}
     versions = {**installed, **vendor}
     pins: dict[str, Pin] = {}
 

@@ -316,6 +316,19 @@ def test_the_image_s_own_torch_is_imported_without_a_word(image: Image, version:
     assert torch_of(image, version) == (0, "ok\n")
 
 
+@pytest.mark.parametrize("version", ["2.1.0", "2.1.0+cu121"])
+def test_a_build_of_torch_for_another_device_is_told(image: Image, version: str) -> None:
+    held = image.constraints.read_text(encoding="utf-8")
+    image.constraints.write_text(held.replace("2.1.0 ", "2.1.0+cpu "), encoding="utf-8")
+    try:
+        code, said = torch_of(image, version)
+        assert (code, torch_of(image, "2.1.0+cpu")) == (0, (0, "ok\n"))
+    finally:
+        image.constraints.write_text(held, encoding="utf-8")
+    told = f"cannery: torch {version} is not the torch of this image (2.1.0+cpu), which fits"
+    assert (said.count(told), said.splitlines()[-1]) == (1, "ok")
+
+
 def test_a_wheel_that_is_unpacked_over_another_is_told_with_a_fix_that_works(
     image: Image, tmp_path: Path
 ) -> None:

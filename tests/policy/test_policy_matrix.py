@@ -113,6 +113,8 @@ def test_constraints_have_the_versions_of_the_matrix(target: Target, folder: Pat
     if not target.torch:
         framework = {"mindspore": locked["mindspore"]}
     exact = {**framework, "numpy": locked["numpy"]}
+    if wheel := target.vendor_wheels.get("torch"):
+        exact["torch"] = wheel.file_version
     assert {name: str(found[name].specifier) for name in exact} == {
         name: f"=={version}" for name, version in exact.items()
     }

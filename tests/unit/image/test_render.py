@@ -169,7 +169,9 @@ def test_the_executable_bit_of_a_context_file_counts(checkout: Checkout) -> None
 
 
 def test_a_vendor_wheel_keeps_its_place_beside_torch_npu(checkout: Checkout) -> None:
-    plugin = VendorWheel(version="0.9.2", file="plugin.whl", origin="its makers")
+    plugin = VendorWheel(
+        version="0.9.2", file="deepspeed_npu-0.9.2-py3-none-any.whl", origin="its makers"
+    )
     target = checkout.target(deepspeed="0.9.2", deepspeed_plugin=plugin)
     text = rendered(checkout, target)["Dockerfile"]
     copied = re.findall(r"^COPY --link --from=wheels-(\S+) ", text, re.MULTILINE)

@@ -159,7 +159,9 @@ def warn_of(name):
     site = os.path.dirname(next(iter(spec.submodule_search_locations)))
     names = [n for n in os.listdir(site) if n.startswith(name + "-") and n.endswith(".dist-info")]
     found = sorted(n[len(name) + 1 : -len(".dist-info")] for n in names) or [own]
-    if len(found) > 1 or found[0].partition("+")[0] != own.partition("+")[0]:
+    # A build for another device has the same version without "+cpu", or with another one.
+    is_own = found[0] == own or ("+" not in own and found[0].partition("+")[0] == own)
+    if len(found) > 1 or not is_own:
         text = TWICE if len(found) > 1 else WARNING
         versions = " and ".join(found)
         sys.stderr.write(
