@@ -245,9 +245,10 @@ def vendor_packages(
         taken = bool(target.vendor_image) and component in CANN
         package = Package(
             name=component,
+            version=wheel.file_version
+            if wheel
             # As in "8.0.T39 (910b)".
-            version=components.get(component, "").partition(" ")[0]
-            or (wheel.version if wheel else file.name),
+            else components.get(component, "").partition(" ")[0] or file.name,
             architecture=target.docker_arch,
             source=Origin.SIMULATOR if stand_in else Origin.VENDOR,
             file="" if taken else file.name,
