@@ -40,10 +40,13 @@ def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
         return code
     except CanneryError as error:
         return _fail(error, as_json=as_json)
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         if not error.name or error.name.partition(".")[0] == "cannery":
             raise
         what = f"{sys.executable} has no module {error.name!r}."
+        if not isinstance(error, ModuleNotFoundError):
+            reason = str(error).partition(" (")[0]
+            what = f"{sys.executable} has a module {error.name!r} that is too old: {reason}."
         fix = "Install cannery again, with what it needs."
         if not INSTALLED:
             fix = (

@@ -98,6 +98,26 @@ def test_an_older_python_can_parse_build_py() -> None:
     assert text.index("sys.version_info") < text.index("from cannery")
 
 
+def test_with_an_old_requirement(program: Checkout, tmp_path: Path) -> None:
+    old = tmp_path / "packaging"
+    old.mkdir()
+    (old / "__init__.py").touch()
+    for name in ("markers", "requirements", "specifiers", "tags", "utils", "version"):
+        (old / f"{name}.py").touch()
+    _, build, *_ = program.argv()
+    lines = (
+        "import sys",
+        f"sys.path[:0] = [{str(tmp_path)!r}, {str(Path(build).parent)!r}]",
+        "from cannery.cli import main",
+        "sys.exit(main(['list']))",
+    )
+    code, out, err = said(sys.executable, "-c", "\n".join(lines))
+    assert (code, out) == (6, ""), err
+    assert f"{sys.executable} has a module 'packaging." in err
+    assert " that is too old: cannot import name '" in err
+    assert "Install the requirements of build.py" in err
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal_after_everything_was_done(tmp_path: Path, name: str) -> None:
     text = f"import atexit, os, signal\natexit.register(os.kill, os.getpid(), signal.{name})\n"
