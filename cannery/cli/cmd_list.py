@@ -15,7 +15,7 @@ from cannery.common.console import columns, fold
 from cannery.common.model import Target
 from cannery.common.option import option
 from cannery.common.references import image_name
-from cannery.compat.finding import UNKNOWN, end_of_life, lifetimes_of
+from cannery.compat.finding import UNKNOWN, end_of_life, lifetimes_of, unjudged
 from cannery.fetch.needs import Missing, Need, Supply, missing_files, real_needs, summary
 from cannery.matrix.project import Project
 from cannery.options import VERBOSE, TargetOptions
@@ -85,6 +85,7 @@ def _table(rows: Sequence[TargetRow], *, verbose: bool) -> str:
         lines += _details(row) if verbose else []
     reasons = [(row.target.id, row.target.unverified) for row in rows if row.target.unverified]
     notes = [f"{name}: not known to work: {why}" for name, why in reasons]
+    notes += [f"{row.target.id}: not judged: {what}" for row in rows for what in row.unjudged]
     legend = files.legend("missing files, which even --simulate needs:")
     real = ["files of a real build (--verbose names them):", *summary([r.real for r in rows])]
     for more in (notes, legend, real):
@@ -118,6 +119,7 @@ def _documents(
     documents = [
         {
             **{name: getattr(row.target, name) for name in names},
+            "unjudged": row.unjudged,
             "maintained": row.maintained,
             "missing": row.missing,
             "needs": {need.file.name: need.fields for need in row.real},
@@ -141,10 +143,12 @@ class TargetRow:
 
     ``missing`` maps the files that even a simulated build lacks to origins, and ``real`` has the
     needs of a real build. ``maintained`` maps components to the last day of their maintenance, or
-    to "unknown". ``published`` is what to pull, and empty if there is no release.
+    to "unknown". ``unjudged`` says of which application no source says anything, and what one would
+    have to name. ``published`` is what to pull, and empty if there is no release.
     """
 
     target: Target
+    unjudged: tuple[str, ...]
     maintained: dict[str, str]
     missing: dict[str, str]
     real: list[Need]
@@ -154,7 +158,7 @@ class TargetRow:
 
 def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
     """What the checkout knows of ``targets``; the engine is not asked for their images."""
-    compat = project.compat()
+    compat, findings = project.compat(), project.matrix().findings
     records = read_records(project.releases)
     recorded = results.known_results(project, targets, records, results.state_keys(project))
     rows = []
@@ -172,6 +176,7 @@ def target_rows(project: Project, targets: Sequence[Target]) -> list[TargetRow]:
         rows.append(
             TargetRow(
                 target=target,
+                unjudged=unjudged(findings.get(target.id, ())),
                 maintained={n: end_of_life(end) for n, end in lifetimes_of(target, compat).items()},
                 missing=missing_files(target, project.artifacts, simulate=True),
                 real=[*real_needs([target], project.artifacts).values()],

@@ -107,6 +107,11 @@ def best_first(rows: Iterable[R]) -> tuple[R, ...]:
     return tuple(sorted(rows, key=lambda row: (row.rank, row.line)))
 
 
+def unjudged(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Of each application that is not judged: what no source has, and what one would have to."""
+    return tuple(each.text for each in findings if each.verdict is Verdict.NOT_JUDGED)
+
+
 UNKNOWN = "unknown"
 """The end of life of what no source names one for."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from cannery.common.cann_version import CannVersion
-from cannery.common.errors import Problem
+from cannery.common.errors import Problem, enumerated
 from cannery.common.model import CannRelease, Target
 from cannery.common.specifiers import normal_name
 from cannery.compat.base_rules import judge_base, judge_wheels
@@ -350,14 +350,7 @@ def _beside(subject: Subject, component: str, version: str, key: str) -> Finding
         if normal_name(row.application.name) == normal_name(component)
         and row.application.specifier.contains(version, prereleases=True)
     ]
-    torch = subject.torch or Version("0")
-    fitting = [
-        row
-        for row in rows
-        if (row.torch is None or row.torch.contains(torch, prereleases=True))
-        and (row.cann is None or subject.judged_as in row.cann)
-        and (not row.pythons or minor in row.pythons)
-    ]
+    fitting = [row for row in rows if not _misfits(subject, row)]
     with_torch = f"torch {target.torch}, " if target.torch else ""
     pair = f"{with_torch}{subject.cann_name} and Python {minor}"
     environments = [row for row in rows if row.cann is not None]
@@ -370,11 +363,27 @@ def _beside(subject: Subject, component: str, version: str, key: str) -> Finding
         verdict, rows, text = Verdict.ALLOWED, seen, f"{name} was seen with {pair}."
     else:
         verdict, text = Verdict.NOT_JUDGED, f"no source has {name} with {pair}"
+        needed: list[str] = []
         if environments:
             text += f", only with {'; '.join(map(_conditions, environments))}"
-        text += "."
+            needed = min((_misfits(subject, row) for row in environments), key=len)
+        with_them = enumerated(needed) or "all of these together"
+        text += f". To judge it, a source must have it with {with_them}."
     more: dict[str, Any] = {"rows": best_first(rows), "fix": fix}
     return Finding(component, verdict, text, key, **more)
+
+
+def _misfits(subject: Subject, row: ApplicationRow) -> list[str]:
+    """The torch, CANN and Python of the target, those of them that ``row`` does not have."""
+    minor = subject.target.python.minor
+    torch = subject.torch or Version("0")
+    parts = {
+        f"torch {subject.target.torch or 'none'}": row.torch is None
+        or row.torch.contains(torch, prereleases=True),
+        subject.cann_name: row.cann is None or subject.judged_as in row.cann,
+        f"Python {minor}": not row.pythons or minor in row.pythons,
+    }
+    return [part for part, fits in parts.items() if not fits]
 
 
 def _conditions(row: ApplicationRow) -> str:

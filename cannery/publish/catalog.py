@@ -20,9 +20,9 @@ from cannery.common.console import code, escaped
 from cannery.common.errors import MatrixError, Problem, Span, counted
 from cannery.common.model import Target
 from cannery.common.references import image_name
-from cannery.compat import Verdict
 from cannery.compat.check_report import finding_document
 from cannery.compat.facts import Driver
+from cannery.compat.finding import unjudged
 from cannery.deploy import formats
 from cannery.deploy.workload import RUNTIMES, Workload
 from cannery.fetch.needs import download_options, real_needs
@@ -83,11 +83,7 @@ def gather(project: Project, key_of: KeyOf) -> tuple[Entry, ...]:
             verdicts=verdicts(results[name]),
             trial=publishing.trials.get(name),
             reference=f"{repository}:{publishing.moving_tags(name, simulate=False)[0]}",
-            unjudged=tuple(
-                each.text
-                for each in matrix.findings.get(name, ())
-                if each.verdict is Verdict.NOT_JUDGED
-            ),
+            unjudged=unjudged(matrix.findings.get(name, ())),
         )
         for name, target in matrix.targets.items()
     )

@@ -59,7 +59,7 @@ def keep(checkout: Checkout, target: str, **changes: object) -> None:
 
 PLAIN = (
     *("id", "summary", "platform", "chip", "flavour", "components", "unverified", "recommended"),
-    *("maintained", "missing", "needs", "results", "published"),
+    *("unjudged", "maintained", "missing", "needs", "results", "published"),
 )
 VERBOSE = (
     *("application", "cann", "verdicts", "driver", "findings", "reference", "commands"),
@@ -83,6 +83,18 @@ def test_every_field_of_json_is_documented(original: Checkout) -> None:
         )
     ]
     assert {*PLAIN, *VERBOSE, *(name for each in inner if each for name in each)} <= named
+
+
+def test_what_is_not_judged_is_said_with_what_a_source_would_have_to_name(
+    original: Checkout,
+) -> None:
+    name = "py311-torch231-cann8t39-opencompass039"
+    assert f"\n{name}: not judged: no source has opencompass 0.3.9 with torch 2.3.1, " in (
+        original.run("list", "--target", name).out
+    )
+    [text] = as_json(original, "--target", name)[0]["unjudged"]
+    assert text.endswith("To judge it, a source must have it with all of these together.")
+    assert as_json(original, "--target", LAST)[0]["unjudged"] == []
 
 
 def test_verbose_json_has_the_release_and_the_commands_for_it(checkout: Checkout) -> None:

@@ -8,7 +8,9 @@ import pytest
 from cannery.common.model import Application, Target
 from cannery.compat import Verdict, cxx_abi, judge, refusals_of
 from cannery.compat.facts import Pairing, parse_compat
+from cannery.compat.finding import unjudged
 from cannery.matrix.files import FACTS
+from tests.policy.conftest import TARGETS
 from tests.unit.compat.test_broken_facts import BROKEN
 from tests.unit.compat_targets import (
     COMPAT,
@@ -48,6 +50,21 @@ def test_an_override_replaces_a_requirement() -> None:
     [said] = problems(with_override("numpy; python_version < '3'"))
     assert "no requirement keeps numpy at numpy<2, which CANN <=8.2.RC2 needs." in said
     assert problems(with_override("numpy==1.26.4")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [
+        ("py311-torch2100-cann910-llamafactory095-910b", "torch 2.10.0 and CANN 9.1.0."),
+        ("py311-torch2100-cann910-verl091-a3", "Python 3.11."),
+        ("py311-torch2100-cann910-opencompass054-a3", "all of these together."),
+    ],
+)
+def test_of_what_is_not_judged_it_is_said_what_a_source_would_have_to_have(
+    name: str, needed: str
+) -> None:
+    [text] = unjudged(judge(TARGETS[name], COMPAT))
+    assert text.endswith(f". To judge it, a source must have it with {needed}")
 
 
 def mindspore(version: str) -> Target:
