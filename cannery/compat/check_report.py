@@ -39,7 +39,7 @@ def summary(judged: Judged, today: str) -> list[str]:
         if target.unverified:
             lines.append(f"{target.id}: unverified: {target.unverified}")
             if all(finding.verdict is not Verdict.UNKNOWN for finding in findings):
-                what = "all of its components are known by now; 'unverified' can be removed."
+                what = "all of its components are known; remove 'unverified' if it is about nothing else."
                 lines.append(f"{target.id}: {what}")
     unknown = [
         counted(number, noun)

@@ -17,7 +17,7 @@ from packaging.version import Version
 from pydantic import BaseModel, TypeAdapter
 
 from cannery.common.cann_version import CannVersion
-from cannery.common.errors import MatrixError, Problem, Span
+from cannery.common.errors import MatrixError, Problem, Span, enumerated
 from cannery.common.model import CHIPS
 from cannery.common.outside import parse_json
 from cannery.compat.facts import Compat
@@ -106,13 +106,23 @@ def read_table(text: str, name: str) -> list[TableRow]:
 
 
 def left_out(text: str) -> list[str]:
-    """Each row of ``text`` with a CANN that makes no row, with its line or its number and why."""
-    place = "entry" if is_catalogue(text) else "line"
-    return [
-        f"{place} {number} has {reason}: {', '.join(filter(None, row.values()))}"
-        for number, row in _rows(text)
-        if "cann" in row and (reason := _left_out(row))
-    ]
+    """Each row of ``text`` with a CANN that makes no row, with its line or its number and why.
+
+    Entries that differ in the chip alone are one.
+    """
+    alike: dict[tuple[str, ...], dict[int, str]] = {}
+    for number, row in _rows(text):
+        if "cann" in row and (reason := _left_out(row)):
+            others = filter(None, (cell for key, cell in row.items() if key != "chips"))
+            alike.setdefault((reason, *others), {})[number] = row.get("chips", "")
+    one, more = ("entry", "entries") if is_catalogue(text) else ("line", "lines")
+    told = []
+    for (reason, *cells), chips in alike.items():
+        numbers = enumerated([*map(str, chips)])
+        where = f"{more} {numbers} have" if len(chips) > 1 else f"{one} {numbers} has"
+        what = ", ".join(filter(None, (*cells, *dict.fromkeys(chips.values()))))
+        told.append(f"{where} {reason}: {what}")
+    return told
 
 
 def _left_out(row: Mapping[str, str]) -> str:

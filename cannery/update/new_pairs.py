@@ -118,7 +118,7 @@ def propose_pairs(
     return Proposals(
         rows=tuple(rows),
         targets=tuple(added.targets),
-        text="\n\n".join("\n".join(fold(block, _WIDTH)) for block in blocks),
+        text="\n\n".join("\n".join(fold(block, _WIDTH)) for block in _together(blocks)),
         files={path: text for path, text in texts.items() if text != before[path]} | locks,
         before=before,
         unread=tuple(unread),
@@ -151,7 +151,8 @@ class _Added:
         self.known |= {*names}
         self.targets += names
         end = "  -> With --write these targets are added."
-        return [what, *(f"    {name}" for name in names), end]
+        whys = {name: f" (unverified: {why})" for name in names if (why := new[name].unverified)}
+        return [what, *(f"    {name}{whys.get(name, '')}" for name in names), end]
 
     def release(self, release: Release) -> Iterator[list[str]]:
         """The blocks of a release: one for the chips that it is proposed for, and others."""
@@ -168,7 +169,11 @@ class _Added:
                 # What is unverified of a proposal was not said of the rest of it.
                 target = replace(targets[name], unverified="")
                 refusals = refusals_of(target, judge(target, self.compat), self.compat)
-                for reason in [refusal.problem.what for refusal in refusals]:
+                for what in [refusal.problem.what for refusal in refusals]:
+                    # Without the version, so that releases with the same reasons are one block.
+                    reason, *source = what.partition(" Source: ")
+                    named = rf"{release.package}(==| ){re.escape(str(release.version))}"
+                    reason = re.sub(named, release.package, reason) + "".join(source)
                     refused.setdefault(reason, []).append(chip)
                 fitting += [] if refusals else [chip]
             if fitting:
@@ -180,7 +185,22 @@ class _Added:
             yield _refused(f"{title}, {like}.", error)
         reasons = [f"  -> {', '.join(chips)}: {reason}" for reason, chips in refused.items()]
         if reasons:
-            yield [f"{title}: nothing is written for these chips.", *reasons]
+            yield [f"{title}{_NOTHING}", *reasons]
+
+
+_NOTHING = ": nothing is written for these chips."
+
+
+def _together(blocks: Iterable[Sequence[str]]) -> list[list[str]]:
+    """``blocks`` with one for the successive releases that are refused for the same reasons."""
+    merged: list[list[str]] = []
+    for what, *reasons in blocks:
+        if what.endswith(_NOTHING) and merged and merged[-1][1:] == reasons:
+            version = what.removesuffix(_NOTHING).rpartition(" ")[2]
+            merged[-1][0] = f"{merged[-1][0].removesuffix(_NOTHING)}, {version}{_NOTHING}"
+        else:
+            merged.append([what, *reasons])
+    return merged
 
 
 def _refused(what: str, error: MatrixError) -> list[str]:

@@ -80,7 +80,7 @@ def test_an_unneeded_reason_is_reported() -> None:
     lines = judged(replace(GOOD, unverified="it was new"))
     assert lines[:2] == [
         "good: unverified: it was new",
-        "good: all of its components are known by now; 'unverified' can be removed.",
+        "good: all of its components are known; remove 'unverified' if it is about nothing else.",
     ]
 
 

@@ -150,7 +150,7 @@ def image(chip: str, service: str = "vllm", **versions: str) -> dict[str, object
 def test_the_catalogue_of_images_has_the_chips_of_each_release() -> None:
     versions = {"torch": "2.10.0+cpu", "torch_npu": "2.10.0.post9", "vllm_ascend": "0.40.0rc1"}
     entries = [image(chip, **versions) for chip in ("a3", "910b", "a3")]
-    entries += [image("910b"), {"backend": "cuda"}]
+    entries += [image("910b"), {"backend": "cuda"}, image("a3"), image("910b")]
     entries.append(image("950", "sglang", torch="2.10.0+cpu", torch_npu="2.10.0", sglang="0.6.0"))
     text = json.dumps(entries)
     pair = "torch: 2.10.0, torch_npu: 2.10.0.post9, cann: 9.9.RC1"
@@ -159,8 +159,9 @@ def test_the_catalogue_of_images_has_the_chips_of_each_release() -> None:
         f"{{{pair}, app: vllm-ascend v0.40.0rc1, chips: [910b, a3], source: table}}",
         f"{{{other}, app: sglang v0.6.0, chips: [950], source: table}}",
     ]
-    told = "entry 4 has no torch and no torch_npu: 9.9.0.RC1, vllm v0.40.0, 910b"
-    assert left_out(text) == [told]
+    why = "no torch and no torch_npu: 9.9.0.RC1, vllm v0.40.0, 910b"
+    assert left_out(text) == [f"entries 4, 6 and 7 have {why}, a3"]
+    assert left_out(json.dumps(entries[:5])) == [f"entry 4 has {why}"]
 
 
 def test_an_entry_of_the_catalogue_for_an_unknown_chip_is_named() -> None:

@@ -104,8 +104,10 @@ def test_a_release_is_proposed_for_its_chips_in_one_run_and_the_others_are_refus
     text = " ".join(result.text.split())
     # The newest final release has no source, and newer candidates have no wheels.
     assert "vllm-ascend 0.31.0: nothing is written for these chips." in text
-    assert "-> 310p, 910b, 950, a3: 'vllm-ascend==0.30.0rc2' is refused" in text
-    assert "-> 310p, 950, a3: 'vllm-ascend==0.26.0rc1' is refused: its wheels" in text
+    assert "-> 310p, 910b, 950, a3: 'vllm-ascend' is refused: package indexes have only sd" in text
+    assert "vllm-ascend 0.29.0rc1, 0.28.0rc1, 0.27.1rc1: nothing is written for these" in text
+    assert "-> 310p, 950, a3: 'vllm-ascend' is refused: its wheels" in text
+    assert f"{stem}-vllm0260-triton-910b (unverified: its requirements are those of" in text
     for path, content in result.files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
