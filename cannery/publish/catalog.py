@@ -47,6 +47,7 @@ _BASIS = {
 }
 
 _EXAMPLE = "registry.example.com"
+_REPOSITORY = "images"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ def gather(project: Project, key_of: KeyOf) -> tuple[Entry, ...]:
     """
     matrix = project.matrix()
     publishing = load(project.publish_file, matrix)
-    repository = f"{_EXAMPLE}/{publishing.repository}"
+    repository = f"{_EXAMPLE}/{publishing.repository or _REPOSITORY}"
     records = read_records(project.releases)
     results = known_results(project, matrix.targets.values(), records, key_of)
     return tuple(

@@ -45,7 +45,7 @@ class Trial(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Publishing:
-    """The tag policy, with the repository's name without its registry.
+    """The tag policy, with the repository's name without its registry; "" for none.
 
     ``immutable`` is a format with ``{target}`` and ``{key}``, ``moving`` one with ``{target}``.
     ``aliases`` maps further moving tags to targets, and ``by_scheme`` those that the schemes of
@@ -54,9 +54,9 @@ class Publishing:
     a path or a URI; empty if no signature is required.
     """
 
-    repository: str
     immutable: str
     moving: str
+    repository: str = ""
     aliases: Mapping[str, str] = field(default_factory=dict)
     by_scheme: Mapping[str, str] = field(default_factory=dict)
     indexes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -94,7 +94,12 @@ class Publishing:
 
 
 def load(path: Path, matrix: Matrix) -> Publishing:
-    """Read the tag policy in ``path``, whose targets are those of ``matrix``."""
+    """Read the tag policy in ``path``, whose targets are those of ``matrix``.
+
+    Without the file the formats are the usual ones, and each push names its repository.
+    """
+    if not path.exists():
+        return _policy(Tags(), matrix)
     targets = matrix.targets.values()
     # Of several chips, the first is the usual one.
     uses = {each.recommended: each.id for each in [*targets][::-1] if each.recommended}
@@ -150,8 +155,8 @@ TargetName = Annotated[str, Parsed(_target, info=True)]
 class Tags(Model):
     """The formats of the two tags of a target, and of the one for all its ``platforms``."""
 
-    immutable: Annotated[str, Parsed(_with_fields("target", "key"))]
-    moving: Annotated[str, Parsed(_with_fields("target"))]
+    immutable: Annotated[str, Parsed(_with_fields("target", "key"))] = "{target}-{key}"
+    moving: Annotated[str, Parsed(_with_fields("target"))] = "{target}"
     platforms: Annotated[str, Parsed(_with_fields("target"))] = "{target}-multi"
 
 
@@ -167,7 +172,7 @@ class PublishFile(Model):
             "Use a-z, 0-9, '-', '_', '.' and '/', and leave the registry out.",
         ),
     ]
-    tags: Tags
+    tags: Tags = Tags()
     aliases: dict[Tag, Annotated[str, Parsed(_owner, info=True)]] = Field(
         default={},
         description="Tag to the target that has it, or to what a target is recommended for.",
@@ -189,18 +194,15 @@ class PublishFile(Model):
 
     def policy(self, matrix: Matrix) -> Publishing:
         """The policy for the targets of ``matrix``."""
+        usual = _policy(self.tags, matrix)
         by_scheme = scheme_tags(self.schemes, matrix.targets.values())
-        indexes = {
-            self.tags.platforms.format(target=name): ids for name, ids in matrix.platforms.items()
-        }
-        others = {*self.aliases, *self.indexes, *indexes}
-        return Publishing(
+        others = {*self.aliases, *self.indexes, *usual.indexes}
+        return replace(
+            usual,
             repository=self.repository,
-            immutable=self.tags.immutable,
-            moving=self.tags.moving,
             aliases=self.aliases,
             by_scheme={tag: owner for tag, owner in by_scheme.items() if tag not in others},
-            indexes={**indexes, **self.indexes},
+            indexes={**usual.indexes, **self.indexes},
             trials=self.trials,
             signed_with=self.signed_with,
         )
@@ -217,6 +219,16 @@ class PublishFile(Model):
         invalid = _format_mistakes(policy, matrix)
         raise_mistakes([*indexes, *invalid, *_clashes(policy, matrix)])
         return self
+
+
+def _policy(tags: Tags, matrix: Matrix) -> Publishing:
+    """The policy of ``tags`` alone."""
+    platforms = matrix.platforms.items()
+    return Publishing(
+        immutable=tags.immutable,
+        moving=tags.moving,
+        indexes={tags.platforms.format(target=name): ids for name, ids in platforms},
+    )
 
 
 def _index_mistakes(tag: str, targets: list[Target]) -> Iterator[Mistake]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cannery.common.errors import FileError, MatrixError
+from cannery.common.errors import MatrixError
 from cannery.matrix.matrix import Matrix
 from cannery.publish.policy import Publishing, Trial, load
 from tests.unit import matrices
@@ -198,6 +198,13 @@ def test_all_problems_at_once(tmp_path: Path, matrix: Matrix) -> None:
     assert len(caught.value.problems) == 2
 
 
-def test_a_missing_file_is_an_error(tmp_path: Path, matrix: Matrix) -> None:
-    with pytest.raises(FileError, match=r"cannot read .*publish\.yaml"):
-        load(tmp_path / "publish.yaml", matrix)
+def test_without_the_file_a_target_has_the_usual_tags_and_no_repository(
+    tmp_path: Path, matrix: Matrix
+) -> None:
+    usual = load(tmp_path / "publish.yaml", matrix)
+    assert usual.repository == ""
+    assert usual.moving_tags("full", simulate=False) == ("full",)
+    assert usual.immutable_tag("full", "0123456789abcdef", simulate=True) == "full-0123456789ab-sim"
+    (tmp_path / "publish.yaml").write_text("schema: 1\nrepository: ascend\n", encoding="utf-8")
+    least = load(tmp_path / "publish.yaml", matrix)
+    assert (least.immutable, least.moving) == (usual.immutable, usual.moving)
