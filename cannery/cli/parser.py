@@ -100,7 +100,9 @@ def check(options: Sequence[Declared], given: Given, one_of: Sequence[str] = ())
     for name in given:
         label, option = known[name].label, known[name].option
         if option.needs and option.needs not in given:
-            problems.append(Problem(what=f"{label} needs {known[option.needs].label}."))
+            other_label = known[option.needs].label
+            fix = f"Add {other_label}, or leave {label} out."
+            problems.append(Problem(what=f"{label} needs {other_label}.", fix=fix))
         for other in option.conflicts:
             if other in given:
                 what = f"{label} and {known[other].label} cannot be combined."

@@ -94,10 +94,10 @@ def compiled(job: Job, source: PackageIndex) -> str:
     if _NO_UV.search(output):
         raise ModuleNotFoundError(output, name="uv")
     if _REFUSED.search(output):
-        what = f"uv could not lock {job.name}, because the index refuses it. uv says:\n{output}\n"
+        what = f"uv could not lock {job.name}, because the index refuses it. uv says:\n{output}"
         raise EngineError(Problem(what=what, fix=_LOG_IN))
     if "No solution found" in output:
         what = f"the requirements of {job.name} cannot be satisfied. uv says:"
         raise UnsolvedError(f"{what}\n{output}")
-    what = f"uv could not lock {job.name}. uv says:\n{output}\n"
+    what = f"uv could not lock {job.name}. uv says:\n{output}"
     raise EngineError(Problem(what=what, fix=_REACH if _UNREACHED.search(output) else ""))

@@ -384,7 +384,7 @@ def test_compatible_options_pass() -> None:
 
 
 def test_all_conflicting_options_are_reported_at_once() -> None:
-    assert problems({"deep": "x"}) == ["--deep needs --loud."]
+    assert problems({"deep": "x"}) == ["--deep needs --loud. Add --loud, or leave --deep out."]
     assert problems({"loud": True, "soft": False, "name": "x"}) == [
         "--loud and --hard cannot be combined. Leave one of them out.",
         "--loud and --name cannot be combined. Leave one of them out.",
