@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from cannery.cli.command import Command
 from cannery.cli.common import judged, show
-from cannery.common.errors import MatrixError, Problem, some_of
+from cannery.common.errors import MatrixError, Problem, counted, some_of
 from cannery.common.files import now
 from cannery.compat.check_report import Judged, outdated, require_read, summary
 from cannery.lock.lock_file import contradictions, read_lock
@@ -48,7 +50,11 @@ def run(options: CheckOptions, project: Project) -> None:
     expired = [f"warning: {problem}" for problem in read_exceptions(project.root, today)[1]]
 
     def find() -> Judged:
-        load(project.publish_file, project.matrix())
+        try:
+            matrix = project.matrix()
+        except MatrixError as error:
+            raise MatrixError(_concerning(error.problems, options.targets)) from error
+        load(project.publish_file, matrix)
         require_read(project.compat().sources.values(), today)
         targets = judged(options, project)
         problems: list[Problem] = []
@@ -74,3 +80,20 @@ def run(options: CheckOptions, project: Project) -> None:
         return "\n".join([*summary(targets, today), *aged, *unused, *expired])
 
     show(find(), text, as_json=options.format == "json")
+
+
+def _concerning(problems: Sequence[Problem], patterns: Sequence[str]) -> list[Problem]:
+    """Those of ``problems`` with the targets of ``patterns``, and how many there are with others.
+
+    Without ``patterns`` these are all.
+    """
+    kept = [
+        problem
+        for problem in problems
+        if not (patterns and problem.targets)
+        or any(fnmatchcase(name, pattern) for name in problem.targets for pattern in patterns)
+    ]
+    if others := len(problems) - len(kept):
+        what = f"matrix.yaml has {counted(others, 'problem')} with other targets."
+        kept.append(Problem(what=what, fix="'python build.py check' names all."))
+    return kept

@@ -28,11 +28,15 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One thing that is wrong, and what to do about it."""
+    """One thing that is wrong, and what to do about it.
+
+    ``targets`` are the targets that it concerns; none for what concerns all.
+    """
 
     what: str
     fix: str = ""
     where: Span | None = None
+    targets: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

@@ -39,8 +39,8 @@ def summary(judged: Judged, today: str) -> list[str]:
         if target.unverified:
             lines.append(f"{target.id}: unverified: {target.unverified}")
             if all(finding.verdict is not Verdict.UNKNOWN for finding in findings):
-                what = "all of its components are known; remove 'unverified' if it is about nothing else."
-                lines.append(f"{target.id}: {what}")
+                fix = "remove 'unverified' if it is about nothing else."
+                lines.append(f"{target.id}: all of its components are known; {fix}")
     unknown = [
         counted(number, noun)
         for number, noun in (

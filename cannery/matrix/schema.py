@@ -266,19 +266,23 @@ def parse_matrix(
     top = sources.top
     expansion = expand(top, partial(catalogue, data), problems)
     unused = [f"families: {value}" for value in expansion.unused]
-    shape = validate(MatrixShape, top, top, problems)
+    try:
+        shape = validate(MatrixShape, top, top, problems)
+    except MatrixError as error:
+        raise MatrixError(_once(error.problems, expansion.platforms)) from error
     targets, findings = dict[str, Target](), dict[str, list[Finding]]()
     for key, each in shape.targets.items():
         before = len(problems)
         reading = _Reading(shape=each, definitions=shape, facts=facts, problems=problems)
         where = top.place("targets", key)
         targets[key] = reading.target(key, shape.bases[shape.build_base], where)
+        problems[before:] = [replace(each, targets=(key,)) for each in problems[before:]]
         if compat and len(problems) == before:
             findings[key] = judge(targets[key], compat)
     if compat:
         problems += _refused(top, [targets[key] for key in findings], findings, compat)
     if problems:
-        raise MatrixError(in_order(problems))
+        raise MatrixError(_once(in_order(problems), expansion.platforms))
     used = {id(each) for target in targets.values() for each in _used(target)}
     unused += (
         f"{key}: {each}"
@@ -299,6 +303,19 @@ def parse_matrix(
             **_changed_chips(shape),
         },
     )
+
+
+def _once(problems: Iterable[Problem], platforms: Mapping[str, tuple[str, ...]]) -> list[Problem]:
+    """``problems`` without what is wrong with a target once more for its other ``platforms``."""
+    first = {other: ids[0] for ids in platforms.values() for other in ids[1:]}
+    once: dict[tuple[Span | None, str], Problem] = {}
+    for each in problems:
+        whats = [each.what.replace(other, own) for other, own in first.items()]
+        known = next((what for what in whats if (each.where, what) in once), each.what)
+        before = once.get((each.where, known))
+        targets = (*(before.targets if before else ()), *each.targets)
+        once[each.where, known] = replace(before or each, targets=tuple(dict.fromkeys(targets)))
+    return [*once.values()]
 
 
 def _changed_chips(shape: MatrixShape) -> dict[tuple[str, str], str]:
@@ -475,4 +492,4 @@ def _refused(
             what += f" The other one is in {top.place(*refusal.finding.beside)}."
         if refusal.finding.place or len(names) > 1:
             what += f" It concerns {some_of(names, _NAMED)}."
-        yield replace(refusal.problem, what=what, where=where)
+        yield replace(refusal.problem, what=what, where=where, targets=tuple(names))

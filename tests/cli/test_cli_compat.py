@@ -110,7 +110,26 @@ def test_an_unneeded_reason_is_reported(checkout: Checkout) -> None:
     checkout.edit("deepspeed: 0.15.0", "deepspeed: 0.15.0, unverified: it was new")
     done = checkout.run("check")
     done.accepted()
-    assert "all of its components are known by now" in done.out
+    assert "all of its components are known; remove 'unverified' if it" in done.out
+
+
+def test_check_of_a_target_shows_its_problems_and_counts_those_of_others(
+    checkout: Checkout,
+) -> None:
+    checkout.edit("torch_npu: 2.3.1.post2", "torch_npu: 2.3.1.post4")
+    whole = checkout.run("check")
+    [problem] = [each for each in whole.messages if "2.3.1.post4" in each]
+    concerned = checkout.run("check", LAST)
+    concerned.refused(
+        3, "torch_npu 2.3.1.post4 and torch 2.3.1 are not known to work on CANN 8.0.T"
+    )
+    assert problem in concerned.messages
+    others = checkout.run("check", "--target", FIRST)
+    others.refused(3, "matrix.yaml has ")
+    assert [each for each in others.messages if "2.3.1.post4" in each] == []
+    number = len(whole.messages)
+    what = f"matrix.yaml has {number} problem{'s' * (number > 1)} with other targets. 'python bui"
+    assert what in others.messages[0]
 
 
 def test_explain_names_the_row_of_each_component(original: Checkout) -> None:

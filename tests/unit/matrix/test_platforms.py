@@ -99,3 +99,18 @@ def test_a_target_with_the_id_of_another_platform_is_refused(tmp_path: Path) -> 
     text = TARGET_OF_BOTH.replace("  bare:", "  full-amd64:")
     [problem] = refused(tmp_path, text)
     assert "target 'full-amd64' is declared already" in problem
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("torch: 2.3.1", "torhc: 2.3.1", "unknown key 'torhc' in targets.full. Did you mean"),
+        ("nnal: 8.0.RC2, chip: 910b", "nnal: 8.0.RC2, chip: a3", "no kernels file"),
+    ],
+)
+def test_what_is_wrong_with_a_target_is_said_once_for_all_its_platforms(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    problems = refused(tmp_path, edited(old, new, TARGET_OF_BOTH))
+    assert [said in problem for problem in problems].count(True) == 1
+    assert not [problem for problem in problems if "full-amd64" in problem]
