@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from cannery.common.model import EXTRAS
+from cannery.common.model import EXTRAS, TRITON_ASCEND
 from cannery.compat.facts import Compat, Wheels
 from cannery.compat.finding import Finding, Subject, Verdict
 from cannery.compat.requested import Requested
@@ -32,6 +32,8 @@ def judge_index_wheels(subject: Subject) -> Iterator[Finding]:
     files = {EXTRAS[name] for name in target.vendor_wheels if name in EXTRAS}
     for package in subject.compat.packages_with_wheels - files - {TORCH_NPU}:
         for asked in subject.asked.get(package, ()):
+            if package == EXTRAS[TRITON_ASCEND] and asked.key == "requirements":
+                continue  # it is refused there, and its own key tells of its wheel
             for bound in asked.requirement.specifier:
                 if bound.operator == "==":
                     yield from _judge(subject, package, bound.version, asked)

@@ -67,6 +67,15 @@ def test_of_what_is_not_judged_it_is_said_what_a_source_would_have_to_have(
     assert text.endswith(f". To judge it, a source must have it with {needed}")
 
 
+def test_a_triton_ascend_among_the_requirements_is_told_its_key_and_nothing_of_indexes() -> None:
+    target = TARGETS["py311-torch2100-cann910"]
+    asking = replace(target, requirements=("triton-ascend==3.2.2",))
+    refusals = refusals_of(asking, judge(asking, COMPAT), COMPAT)
+    [problem] = [refusal.problem for refusal in refusals]
+    assert "would have no layer of its own" in problem.what
+    assert problem.fix == "Write 'triton_ascend: 3.2.2' in the target."
+
+
 def mindspore(version: str) -> Target:
     requirements = (f"mindspore=={version}", "protobuf==3.20.3")
     return changed(torch="", torch_npu="", apex=None, deepspeed="", requirements=requirements)
