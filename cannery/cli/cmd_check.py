@@ -87,13 +87,13 @@ def _concerning(problems: Sequence[Problem], patterns: Sequence[str]) -> list[Pr
 
     Without ``patterns`` these are all.
     """
-    kept = [
-        problem
-        for problem in problems
-        if not (patterns and problem.targets)
-        or any(fnmatchcase(name, pattern) for name in problem.targets for pattern in patterns)
-    ]
-    if others := len(problems) - len(kept):
-        what = f"matrix.yaml has {counted(others, 'problem')} with other targets."
-        kept.append(Problem(what=what, fix="'python build.py check' names all."))
+    kept, others = list[Problem](), list[Problem]()
+    for problem in problems:
+        names = problem.targets if patterns else ()
+        matching = [name for name in names for each in patterns if fnmatchcase(name, each)]
+        (others if names and not matching else kept).append(problem)
+    if others:
+        what = f"{counted(len(others), 'problem')} of other targets, here is the first."
+        fix = "'python build.py check' names all."
+        kept.append(Problem(what=what, fix=fix, where=others[0].where))
     return kept
