@@ -95,7 +95,6 @@ def _measured(
         runs=options.runs,
         target=target,
         folder=folder,
-        count=options.targets,
         real_size=round(options.real_size * 1e9),
     )
     yield from figures.measured(work, options.only)

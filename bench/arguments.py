@@ -18,15 +18,13 @@ _EPILOG = """\
 figures:
   a  cold build
   c  rebuild after one library moved
-  d  compiling the software device
   e  all targets that can be built here, one after the other: time and bytes
   h  commands in a project of forty targets
   i  the image tests
   k  cold build with packages of real size
-  l  disk that such packages take
 
 All figures but h start a separate engine. They need root, dockerd, iproute2, iptables and disk
-space (e: 40 GB; k, l: 6 GB and 5 times --real-size). All figures together take hours under
+space (e: 40 GB; k: 6 GB and 5 times --real-size). All figures together take hours under
 emulation.
 """
 
@@ -49,56 +47,24 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    _figures(parser)
-    _results(parser)
+    add, letters = parser.add_argument, ",".join(LETTERS)
+    runs = "samples of each figure (default: 3, or 1 if a sample takes many minutes)"
+    size = "size of the installed toolkit and kernels in figure k (default: 4.5)"
+    new = "measure only README's two commands and .ci/run, on a machine without an engine"
+    add("--only", default=letters, metavar="a,b,...", help="measure only these")
+    add("--runs", type=int, default=0, metavar="N", help=runs)
+    add("--target", default=MAIN, metavar="ID", help=f"default: {MAIN}")
+    add("--real-size", type=float, default=4.5, metavar="GB", help=size)
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--new-machine", action="store_true", help=new)
+    instead.add_argument("--draw", action="store_true", help="only draw the stored results again")
     options = parser.parse_args(argv)
     if options.runs < 0:
         raise UsageError("--runs must not be negative.")
-    if options.targets < 0:
-        raise UsageError("--targets must not be negative.")
     if not 0 < options.real_size < float("inf"):
         raise UsageError("--real-size must be a positive number.")
     options.only = chosen(options.only)
     return options
-
-
-def _figures(parser: argparse.ArgumentParser) -> None:
-    letters = ",".join(LETTERS)
-    parser.add_argument("--only", default=letters, metavar="a,b,...", help="measure only these")
-    parser.add_argument(
-        "--runs",
-        type=int,
-        default=0,
-        metavar="N",
-        help="samples of each figure (default: 3, or 1 if a sample takes many minutes)",
-    )
-    parser.add_argument("--target", default=MAIN, metavar="ID", help=f"default: {MAIN}")
-    parser.add_argument(
-        "--real-size",
-        type=float,
-        default=4.5,
-        metavar="GB",
-        help="size of the installed toolkit and kernels in figures k, l (default: 4.5)",
-    )
-    parser.add_argument(
-        "--targets",
-        type=int,
-        default=0,
-        metavar="N",
-        help="figure e: N targets at equal distances in matrix.yaml (default: all, an hour)",
-    )
-
-
-def _results(parser: argparse.ArgumentParser) -> None:
-    instead = parser.add_mutually_exclusive_group()
-    instead.add_argument(
-        "--new-machine",
-        action="store_true",
-        help="measure only README's two commands and .ci/run, on a machine without an engine",
-    )
-    instead.add_argument(
-        "--draw", action="store_true", help="measure nothing, and draw the stored results again"
-    )
 
 
 def chosen(text: str) -> list[str]:

@@ -56,9 +56,11 @@ class Engine:
         """Remove an image; its layers stay in the build cache."""
         must("docker", "image", "rm", "--force", name)
 
-    def keep_cache(self, size: int) -> None:
-        """Make the build cache smaller than ``size`` bytes; the oldest steps go first."""
-        must("docker", "builder", "prune", "--all", "--force", f"--keep-storage={size}")
+    def require_room(self, size: int, what: str) -> None:
+        """Raise EngineError if less than ``size`` bytes are free, which ``what`` takes."""
+        if (free := shutil.disk_usage(DATA).free) < size:
+            room = f"{size / 1e9:.0f} GB in {DATA}, and only {free / 1e9:.0f} GB are free"
+            raise EngineError(Problem(what=f"{what} takes {room}.", fix="Free some space there."))
 
     def reset(self, keep: tuple[str, ...]) -> None:
         """Remove all images and caches except the images named ``keep``.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import figures_build, figures_commands, figures_device, figures_real, figures_set
+from bench import figures_build, figures_commands, figures_real, figures_set
 from bench.engine import private_engine
 from bench.figures_build import Plan
 from bench.result import Figure
@@ -25,12 +25,9 @@ ON_ENGINE: dict[str, Builds] = {
     "c": figures_build.moved,
     "i": figures_commands.tests,
     "k": figures_real.cold,
-    "l": figures_real.disk,
-    "d": figures_device.compiled,
     "e": figures_set.all_targets,
 }
-"""In this order, because a figure uses images that an earlier one has built; (d) and (e) remove
-them."""
+"""In this order, because a figure uses images that an earlier one has built; (e) removes them."""
 
 WITHOUT_ENGINE = ("h",)
 LETTERS = sorted([*ON_ENGINE, *WITHOUT_ENGINE])
@@ -38,17 +35,13 @@ LETTERS = sorted([*ON_ENGINE, *WITHOUT_ENGINE])
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What to measure and where: ``project`` is a copy of the checkout ``of``.
-
-    ``count`` is that of a ``Plan``.
-    """
+    """What to measure and where: ``project`` is a copy of the checkout ``of``."""
 
     project: Project
     of: Project
     runs: int
     target: Target
     folder: Path
-    count: int
     real_size: int
 
     def plan(self) -> Plan:
@@ -62,7 +55,6 @@ class Work:
         return Plan(
             main=self.target,
             all=here,
-            count=self.count,
             runs=self.runs or 3,
             slow_runs=self.runs or 1,
             real_size=self.real_size,

@@ -23,13 +23,11 @@ from cannery.common.model import Target
 class Plan:
     """The targets, and the numbers of samples.
 
-    ``real_size`` is the installed size of the padded packages of figures (k) and (l), in bytes.
-    Figure (e) takes ``count`` of the targets in ``all``, or all if this is 0.
+    ``real_size`` is the installed size of the padded packages of figure (k), in bytes.
     """
 
     main: Target
     all: tuple[Target, ...]
-    count: int = 0
     runs: int
     slow_runs: int
     real_size: int = 0
@@ -41,11 +39,6 @@ class _Kept:
     def __init__(self, build: Callable[[], Timed]) -> None:
         self._build = build
         self.runs: list[Timed] = []
-
-    @property
-    def detail(self) -> dict[str, float]:
-        """The longest steps of the last run."""
-        return longest(self.runs[-1].steps)
 
     def __call__(self) -> float:
         done = self._build()
@@ -94,21 +87,19 @@ def cold_figures(
 
 
 def with_processor(
-    duration: Figure, ours: Sequence[float], reference: Sequence[float]
+    duration: Figure, ours: Sequence[float], reference: Sequence[float] = ()
 ) -> list[Figure]:
-    """A figure of durations, and one of the processor time of the same builds, in seconds."""
-    assert duration.reference
-    return [
+    """A figure of durations, and one of the processor time of the same runs, in seconds."""
+    other = duration.reference
+    processor = replace(
         duration,
-        replace(
-            duration,
-            key=f"{duration.key}-processor",
-            title=f"processor time, on all cores: {duration.title}",
-            ours=replace(duration.ours, samples=tuple(ours)),
-            reference=replace(duration.reference, samples=tuple(reference)),
-            detail={},
-        ),
-    ]
+        key=f"{duration.key}-processor",
+        title=f"processor time, on all cores: {duration.title}",
+        ours=replace(duration.ours, samples=tuple(ours)),
+        reference=replace(other, samples=tuple(reference)) if other else None,
+        detail={},
+    )
+    return [duration, processor]
 
 
 def moved(session: Session, plan: Plan) -> list[Figure]:
@@ -144,31 +135,16 @@ def moved(session: Session, plan: Plan) -> list[Figure]:
         session.require_version(plan.main, image, step.name, step.version)
         return done
 
-    ours = _Kept(rebuild)
-    baseline = _Kept(baseline_rebuild)
-    samples = alternating((plan.runs, plan.slow_runs), (ours, baseline))
-    # The figure has steps out of the logs, which are in the folder.
-    figure = _moved_figure(plan, samples, used, (ours, baseline))
+    sides = (_Kept(rebuild), _Kept(baseline_rebuild))
+    samples = alternating((plan.runs, plan.slow_runs), sides)
     shutil.rmtree(folder)
-    return [figure]
-
-
-def _moved_figure(
-    plan: Plan,
-    samples: tuple[tuple[float, ...], ...],
-    versions: Sequence[str],
-    builds: tuple[_Kept, _Kept],
-) -> Figure:
-    return Figure(
-        key="moved",
-        title="rebuild after a library update",
-        unit="s",
-        ours=Series(what="build.py build", samples=samples[0]),
-        reference=Series(what="baseline, same update", samples=samples[1]),
-        detail={
-            "target": plan.main.id,
-            "moved": f"{moves.LIBRARY} to {', '.join(versions)}",
-            "steps": builds[0].detail,
-            "baseline_steps": builds[1].detail,
-        },
-    )
+    return [
+        Figure(
+            key="moved",
+            title="rebuild after a library update",
+            unit="s",
+            ours=Series(what="build.py build", samples=samples[0]),
+            reference=Series(what="baseline, same update", samples=samples[1]),
+            detail={"target": plan.main.id, "moved": f"{moves.LIBRARY} to {', '.join(used)}"},
+        )
+    ]

@@ -8,7 +8,7 @@ import resource
 import sys
 from pathlib import Path
 
-from bench.figures_build import Plan
+from bench.figures_build import Plan, with_processor
 from bench.result import Figure, Series
 from bench.session import Session
 from bench.timing import timed
@@ -73,12 +73,11 @@ def tests(session: Session, plan: Plan) -> list[Figure]:
     argv = [sys.executable, str(session.project.root / "build.py"), "test"]
     argv += ["--target", plan.main.id, "--simulate"]
     done = [timed(argv, session.logs / "tests.log") for _ in range(plan.runs)]
-    return [
-        Figure(
-            key="tests",
-            title="image tests of one target, on all kinds of device",
-            unit="s",
-            ours=Series(what="build.py test", samples=tuple(each.seconds for each in done)),
-            detail={"target": plan.main.id},
-        )
-    ]
+    figure = Figure(
+        key="tests",
+        title="image tests of one target, on all kinds of device",
+        unit="s",
+        ours=Series(what="build.py test", samples=tuple(each.seconds for each in done)),
+        detail={"target": plan.main.id},
+    )
+    return with_processor(figure, [each.processor for each in done])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures (k) and (l): builds with packages of the size of the vendor's: time and disk."""
+"""Figure (k): builds with packages of the size of the vendor's."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ import shutil
 from typing import Any
 
 from bench import checkout
-from bench.engine import must
 from bench.figures_build import Plan
 from bench.result import Figure, Series
 from bench.session import Session
-from bench.steps import longest
 from cannery.common import console
-from cannery.common.errors import EngineError, Problem
 from cannery.common.model import Layout, Target
 from cannery.engine.simulator import build_packages, simulated
 from cannery.image.simulator_spec import package_spec
@@ -54,13 +51,8 @@ def cold(session: Session, plan: Plan) -> list[Figure]:
     padded.require_comparable(plan.main)
     baseline = padded.baseline_cold(plan.main)
     padded.require_comparable(plan.main)
-    detail = {
-        "target": plan.main.id,
-        "installed_bytes": plan.real_size,
-        "steps": longest(ours.steps),
-        "baseline_steps": longest(baseline.steps),
-    }
-    _remove(padded)
+    padded.cool()
+    shutil.rmtree(padded.folder)
     return [
         Figure(
             key="real-cold",
@@ -68,37 +60,9 @@ def cold(session: Session, plan: Plan) -> list[Figure]:
             unit="s",
             ours=Series(what="build.py build", samples=(ours.seconds,)),
             reference=Series(what="baseline", samples=(baseline.seconds,)),
-            detail=detail,
+            detail={"target": plan.main.id, "installed_bytes": plan.real_size},
         ),
     ]
-
-
-def disk(session: Session, plan: Plan) -> list[Figure]:
-    """(l) What the engine stores more if all is cached except the padded packages."""
-    padded = _padded_session(session, plan)
-    session.ours_cold(plan.main)
-    # An image of equal key is not built again, and the key of a simulated package has no sizes.
-    must("docker", "image", "rm", "--force", session.ours_name(plan.main))
-    before = _used()
-    padded.ours(plan.main)
-    added = _used() - before
-    _remove(padded)
-    return [
-        Figure(
-            key="real-disk",
-            title=f"growth of the engine's storage by {plan.real_size / 1e9:.1f} GB of packages",
-            unit="bytes",
-            ours=Series(what="with a copy of the packages", samples=(added,)),
-            reference=Series(what="installed files", samples=(plan.real_size,)),
-            detail={"target": plan.main.id},
-        )
-    ]
-
-
-def _used() -> int:
-    """Bytes on disk of the engine's storage."""
-    root = must("docker", "info", "--format", "{{.DockerRootDir}}").strip()
-    return int(must("du", "--summarize", "--one-file-system", "--block-size=1", root).split()[0])
 
 
 def _padded_session(session: Session, plan: Plan) -> Session:
@@ -107,7 +71,8 @@ def _padded_session(session: Session, plan: Plan) -> Session:
     Raises:
         EngineError: there is not enough disk space.
     """
-    _require_room(plan.real_size)
+    room = _ROOM * plan.real_size + _RESERVE
+    session.engine.require_room(room, f"builds with {plan.real_size / 1e9:.1f} GB of packages")
     session.prepare([plan.main])
     target, size, folder = plan.main, plan.real_size, session.folder / "real-size"
     copy = checkout.copied(session.project, folder / "checkout")
@@ -142,19 +107,3 @@ def _padded_spec(target: Target, size: int) -> dict[str, Any]:
                 },
             }
     return spec
-
-
-def _remove(padded: Session) -> None:
-    padded.cool()
-    shutil.rmtree(padded.folder)
-
-
-def _require_room(size: int) -> None:
-    root = must("docker", "info", "--format", "{{.DockerRootDir}}").strip()
-    free, needed = shutil.disk_usage(root).free, _ROOM * size + _RESERVE
-    if free < needed:
-        what = (
-            f"builds with {size / 1e9:.1f} GB of packages take about {needed // 10**9} GB in"
-            f" {root}, and only {free // 10**9} GB are free."
-        )
-        raise EngineError(Problem(what=what, fix="Give a smaller --real-size, or free some space."))

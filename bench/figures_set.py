@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from statistics import fmean
 
 from bench import storage
@@ -15,43 +13,38 @@ from bench.session import Session
 from bench.storage import Layer
 from bench.timing import Timed
 from cannery.common import console
-from cannery.common.errors import EngineError, Problem, UsageError
+from cannery.common.errors import EngineError, UsageError
 from cannery.common.model import Target
-from cannery.engine import client as docker
 
 SAMPLE = 8
 """The number of cold builds, from which the sum of all cold builds is estimated."""
 
-_ROOM = 12 * 10**9
-"""Disk space that is free before each build, in bytes: three times what the largest one takes."""
-
-_CACHE = 16 * 10**9
-"""What is left of the build cache where there is less room, in bytes."""
+_ROOM = 40 * 10**9
+"""Disk space that the layers and the build cache of all targets take, in bytes."""
 
 
 def all_targets(session: Session, plan: Plan) -> list[Figure]:
     """(e) Targets that can be built here, against as many cold builds, and their bytes.
 
-    An image is removed when its layers were measured. Where the disk is short, the oldest steps are
-    removed from the build cache; the time to build one again counts.
+    An image is removed when its layers were measured.
     """
-    targets = _buildable(session, spread(plan.all, plan.count or len(plan.all)))
+    session.engine.require_room(_ROOM, "building all targets")
+    targets = _buildable(session, plan.all)
     alone: dict[str, Timed] = {}
     after: dict[str, Timed] = {}
     for number, target in enumerate(sample := spread(targets, SAMPLE), start=1):
         alone[target.id] = done = session.ours_cold(target)
         console.say(f"alone, {number} of {len(sample)}: {target.id}: {done.seconds:.1f} s")
     session.cool()
-    images, freed = {}, 0
+    images = {}
     for number, target in enumerate(targets, start=1):
-        freed += _make_room(session)
         after[target.id] = done = session.ours(target)
         name = session.ours_name(target)
         images[target.id] = storage.layers(name)
         session.engine.remove(name)
         console.say(f"{number} of {len(targets)}: {target.id}: {done.seconds:.1f} s")
     return [
-        _time(len(plan.all), after, alone, freed, session.failed),
+        _time(len(plan.all), after, alone, session.failed),
         _distinct(images),
     ]
 
@@ -81,30 +74,10 @@ def _buildable(session: Session, targets: Sequence[Target]) -> list[Target]:
     return found
 
 
-def _make_room(session: Session) -> bool:
-    """Whether a part of the build cache was removed, because the disk is short.
-
-    Raises:
-        EngineError: the disk is short, and the cache is not why.
-    """
-    root = Path(docker.connect().info()["DockerRootDir"])
-    if shutil.disk_usage(root).free >= _ROOM:
-        return False
-    session.engine.keep_cache(_CACHE)
-    if (free := shutil.disk_usage(root).free) < _ROOM:
-        what = (
-            f"building all targets takes {_ROOM // 10**9} GB beside {_CACHE // 10**9} GB of cache"
-            f" in {root}, and only {free // 10**9} GB are free."
-        )
-        raise EngineError(Problem(what=what, fix="Free some space there."))
-    return True
-
-
 def _time(
     everything: int,
     after: Mapping[str, Timed],
     alone: Mapping[str, Timed],
-    freed: int,
     failed_builds: int,
 ) -> Figure:
     """The duration, with the processor time beside it."""
@@ -127,7 +100,6 @@ def _time(
         detail={
             "seconds_alone": {name: run.seconds for name, run in alone.items()},
             "seconds": {name: run.seconds for name, run in after.items()},
-            "cache_made_smaller": freed,
             "failed_builds": failed_builds,
             "processor_seconds": round(processor),
             "processor_seconds_alone": round(cold_processor),

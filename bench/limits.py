@@ -45,67 +45,40 @@ _ONE = (
 )
 _CANN = "the bytes of CANN, which are written three times and once more as a layer"
 
+
+def _value(at_most: float, unit: str, bounded_by: str) -> Limit:
+    return Limit(bounded_by=bounded_by, at_most=at_most, unit=unit, on="value")
+
+
 LIMITS: dict[str, Limit] = {
-    "first-command": Limit(
-        bounded_by=(
-            "the download of the engine's packages, stand-ins for two bases, and one cold build "
-            "with its tests"
-        ),
-        at_most=120,
-        unit="s",
-        on="value",
+    "first-command": _value(
+        120,
+        "s",
+        "the download of the engine's packages, stand-ins for two bases, and one cold build with "
+        "its tests",
     ),
-    "second-command": Limit(
-        bounded_by="the import of torch and torch_npu under emulation",
-        at_most=15,
-        unit="s",
-        on="value",
+    "second-command": _value(15, "s", "the import of torch and torch_npu under emulation"),
+    "tests-first": _value(
+        12,
+        "min",
+        "the processors: one cold build with its tests, and unit, policy and doctor",
     ),
-    "tests-first": Limit(
-        bounded_by="the processors: one cold build with its tests, and unit, policy and doctor",
-        at_most=12,
-        unit="min",
-        on="value",
+    "tests-again": _value(6, "min", "the processors: unit, policy, doctor and campaign-quick"),
+    "ci-first": _value(
+        20,
+        "min",
+        "the processors: the same, and the tests with an engine, which build images and import "
+        "torch in emulated containers",
     ),
-    "tests-again": Limit(
-        bounded_by="the processors: unit, policy, doctor and campaign-quick",
-        at_most=6,
-        unit="min",
-        on="value",
-    ),
-    "ci-first": Limit(
-        bounded_by=(
-            "the processors: the same, and the tests with an engine, which build images and import "
-            "torch in emulated containers"
-        ),
-        at_most=20,
-        unit="min",
-        on="value",
-    ),
-    "ci-again": Limit(
-        bounded_by="the same sessions; most of what they build is in the cache",
-        at_most=12,
-        unit="min",
-        on="value",
-    ),
-    "device": Limit(
-        bounded_by="the processors: the compiler, at -O3 for the two sources that compute most",
-        at_most=30,
-        unit="s",
-        on="value",
-    ),
+    "ci-again": _value(12, "min", "the same sessions; most of what they build is in the cache"),
     "cold": Limit(bounded_by=f"the processors (next figure): {_ONE}", at_most=0.12),
-    "cold-processor": Limit(
-        bounded_by=(
-            "the files that are unpacked, compiled, hashed and copied; divided by the number of "
-            "cores, it is the least that a cold build can take"
-        ),
-        at_most=65,
-        unit="s",
-        on="value",
+    "cold-processor": _value(
+        65,
+        "s",
+        "the files that are unpacked, compiled, hashed and copied; divided by the number of cores, "
+        "it is the least that a cold build can take",
     ),
     "real-cold": Limit(bounded_by=f"{_ONE}; and by {_CANN}", at_most=0.30),
-    "real-disk": Limit(bounded_by=f"{_CANN}, and the layers above CANN", at_most=2.2),
     "moved": Limit(
         bounded_by="the layer of the library, and the export to the engine", at_most=0.10
     ),
@@ -116,11 +89,8 @@ LIMITS: dict[str, Limit] = {
         bounded_by="the different layers: torch and CANN of each version", at_most=0.45
     ),
     **{
-        f"forty-{name}": Limit(
-            bounded_by=f"Python's start; reading matrix.yaml and compat.yaml, and {work}",
-            at_most=1.0,
-            unit="s",
-            on="value",
+        f"forty-{name}": _value(
+            1, "s", f"Python's start; reading matrix.yaml and compat.yaml, and {work}"
         )
         for name, work in (
             ("list", "judging each target once"),
@@ -128,13 +98,11 @@ LIMITS: dict[str, Limit] = {
             ("render", "rendering each Dockerfile"),
         )
     },
-    "tests": Limit(
-        bounded_by=(
-            "the cores: importing torch and torch_npu under emulation, once on each kind of "
-            "device, and training with DeepSpeed take more than half of the time"
-        ),
-        at_most=25,
-        unit="s",
-        on="value",
+    "tests": _value(25, "s", "the processors (next figure)"),
+    "tests-processor": _value(
+        50,
+        "s",
+        "importing torch and torch_npu under emulation, once on each kind of device, and pip, the "
+        "doctor and CANN's compiler once",
     ),
 }

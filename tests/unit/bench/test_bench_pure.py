@@ -107,5 +107,5 @@ def test_figures_are_chosen_by_letter_and_measured_in_order() -> None:
         chosen("a,x")
     with pytest.raises(UsageError, match="names no figure"):
         chosen(",")
-    with pytest.raises(UsageError, match="--targets must not be negative"):
-        arguments.parse(["--targets", "-1"])
+    with pytest.raises(UsageError, match="--runs must not be negative"):
+        arguments.parse(["--runs", "-1"])
