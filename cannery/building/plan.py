@@ -120,6 +120,7 @@ class Plan:
     shard: str = ""
     other_shards: tuple[str, ...] = ()
     change: Change | None = None
+    simulated: bool = False
 
     def with_action(self, *actions: Action) -> list[Step]:
         return [step for step in self.steps if step.action in actions]
@@ -128,6 +129,16 @@ class Plan:
     def shared(self) -> tuple[SharedLayer, ...]:
         """The layers that are built once for several targets."""
         return shared({step.id: step.rendered.layers for step in self.with_action(Action.BUILD)})
+
+    @property
+    def disk(self) -> int:
+        """The bytes that a build takes of the engine's disk if none of its layers is there.
+
+        They are estimated: each layer is in the images, and once more in the build cache.
+        """
+        steps = self.with_action(Action.BUILD)
+        layers = {layer.identity: layer for step in steps for layer in step.rendered.layers}
+        return 2 * sum(layer.size(simulated=self.simulated) for layer in layers.values())
 
 
 def local_state(project: Project, target: Target, name: str, images: Images) -> Local:
@@ -205,6 +216,9 @@ def to_text(plan: Plan, *, verbose: bool = False, width: int = 0) -> str:
         rows.append((step.action, step.id, f"{why}; {step.published}" if step.published else why))
     counts = Counter(step.action for step in plan.steps)
     lines = [*columns(rows), "", ", ".join(f"{counts[action]} to {action}" for action in Action)]
+    if plan.disk:
+        free = f"{max(1, round(plan.disk / 1e9))} GB"
+        lines.append(f"disk: at most about {free}, half of it build cache (estimated)")
     if plan.shard:
         others = ", ".join(plan.other_shards) or "none"
         lines.append(f"shard {plan.shard}; in other shards: {others}")
@@ -260,6 +274,7 @@ def to_json(plan: Plan, needs: Mapping[str, Any]) -> str:
         ],
         "shard": plan.shard,
         "other_shards": [*plan.other_shards],
+        "disk": plan.disk,
         "needs": dict(needs),
     }
     if plan.change:

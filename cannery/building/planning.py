@@ -149,6 +149,7 @@ def make_plan(
         shard=str(selection.shard or ""),
         other_shards=others,
         change=change,
+        simulated=options.simulate and not options.with_cann,
     )
 
 

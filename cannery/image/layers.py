@@ -42,6 +42,26 @@ _WEIGHTS = {
 
 _OTHER_WEIGHT = 5.0
 
+_SIZES = {
+    "os": 250,
+    "toolkit": 3000,
+    "kernels": 1500,
+    "nnal": 600,
+    "wheels-torch": 450,
+    "wheels-torch_npu": 100,
+    "wheels-cann": 250,
+    "wheels-mindspore": 1000,
+    "wheels-application": 500,
+    "wheels-transformers": 50,
+    "wheels-pandas": 70,
+    "wheels-pyarrow": 120,
+    "wheels-built-vllm": 50,
+}
+"""MB per layer, unpacked. By them the distinct layers of 72 simulated
+targets have 27.4 GB; they had 25.3 GB."""
+
+_OTHER_SIZE = 20
+
 SYSTEM = "os"
 """The name of the first layer."""
 
@@ -123,6 +143,11 @@ class Layer:
     @property
     def weight(self) -> float:
         return _WEIGHTS.get(self.name, _OTHER_WEIGHT)
+
+    def size(self, *, simulated: bool) -> int:
+        """Estimated bytes; the packages of a simulated CANN are small."""
+        is_small = simulated and self.kind is LayerKind.CANN
+        return 10**6 * (_OTHER_SIZE if is_small else _SIZES.get(self.name, _OTHER_SIZE))
 
 
 _OWN_LAYER: Mapping[str, frozenset[str]] = {

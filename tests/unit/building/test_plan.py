@@ -58,6 +58,7 @@ STEPS = [
     "skip   five         there is no software device of chip 310p",
     "",
     "2 to build, 0 to verify, 3 to skip",
+    "disk: at most about 6 GB, half of it build cache (estimated)",
     "shard 1/2; in other shards: six",
 ]
 LEGEND = [
@@ -121,6 +122,7 @@ def test_the_json() -> None:
     ]
     assert found["change"]["rebuilt"] == {"one": ["wheels-torch"]}
     assert (found["shard"], found["other_shards"]) == ("1/2", ["six"])
+    assert found["disk"] == 2 * (3000 + 20 + 20) * 10**6
 
 
 def test_an_empty_plan() -> None:
