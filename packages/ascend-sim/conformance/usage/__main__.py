@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import argparse
 import platform
+import re
+import signal
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ascend_sim.command.errors import UsageError
@@ -35,6 +38,8 @@ USAGE = native.Program(
     arguments=(f"--runs={RUNS}",),
 )
 """Idle, it takes 20 minutes."""
+MANY = re.compile(r"pass, (\d+) runs of at most (\d+) s")
+HUNG = f" ended with -{signal.SIGALRM.value}: "
 HEADING = f"""\
 # What people do with torch_npu, on the software device
 
@@ -42,7 +47,8 @@ HEADING = f"""\
 (`conformance/usage`): what is computed must be as on the CPU, and an error as on the card. They run
 on `ascend-sim run --cards {CARDS}`, which refuses what a 910B refuses, with Python {PYTHON} and the
 torch of the package index, but for 2.13.0: that torch_npu aborts beside a torch for CUDA (in
-registerDeviceConfigParserHook), and runs with the one for the CPU.
+registerDeviceConfigParserHook), and runs with the one for the CPU. torch_npu's task queue is as it
+is by default.
 
 """
 
@@ -54,7 +60,18 @@ def page(found: Mapping[str, native.Results], used: str) -> str:
         title = (check.__doc__ or "").partition("\n")[0]
         cells = [results[check.__name__].replace("|", "/") for results in found.values()]
         lines.append(f"| {check.__name__}: {title} | {' | '.join(cells)} |")
-    return f"{HEADING}Run on {used}.\n\n" + "\n".join(lines) + "\n"
+    return f"{HEADING}Run {used}. {repeated(found)}\n\n" + "\n".join(lines) + "\n"
+
+
+def repeated(found: Mapping[str, native.Results]) -> str:
+    """How many runs the checks had that could hang, and the longest of those that passed."""
+    cells = [result for results in found.values() for result in results.values()]
+    runs = [(int(match[1]), int(match[2])) for cell in cells if (match := MANY.fullmatch(cell))]
+    hung = sum(HUNG in cell for cell in cells)
+    return (
+        f"Checks that could hang ran {sum(count for count, _ in runs)} times in all and passed; "
+        f"{hung} hung; the slowest took {max((slowest for _, slowest in runs), default=0)} s."
+    )
 
 
 def measured(arguments: argparse.Namespace, folder: Path) -> None:
@@ -70,7 +87,8 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
         with native.torch(torch, python, sim, folder / "torch") as installed:
             found[torch_npu] = installed.checked(USAGE, torch_npu)
             print(f"torch_npu {torch_npu}: {found[torch_npu]}", file=sys.stderr, flush=True)
-    write_file(PAGE, page(found, machine.described()))
+    used = f"on {datetime.now(UTC).date().isoformat()} on {machine.described()}"
+    write_file(PAGE, page(found, used))
 
 
 def main() -> int:

@@ -7,6 +7,7 @@ and an error as on the card.
 
 import argparse
 import json
+import time
 from typing import Callable
 
 from conformance.usage import first_use, ranks, single
@@ -30,11 +31,14 @@ def say(name: str, result: str) -> None:
 
 def result(check: "Callable[[], None]", runs: int) -> str:
     """``pass``, or why not; each run in a process of its own, which its errors end."""
+    slowest = 0.0
     for run in range(runs):
+        begin = time.monotonic()
         code, said = ended(*forked(check))
+        slowest = max(slowest, time.monotonic() - begin)
         if code:
             return f"run {run + 1} of {runs} ended with {code}: {reason(said)}"
-    return "pass" if runs == 1 else f"pass, {runs} runs"
+    return "pass" if runs == 1 else f"pass, {runs} runs of at most {slowest:.0f} s"
 
 
 def main() -> None:
