@@ -30,7 +30,9 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument("--only", metavar="REGEX", help="operators whose name matches")
     which.add_argument("--draw", type=int, metavar="N", help="N operators, and none may fail")
     today = datetime.now(UTC).date().isoformat()
-    options.add_argument("--seed", default=today, help="of --draw (default: the date, %(default)s)")
+    options.add_argument(
+        "--seed", default=today, help="of the cases, and of --draw (default: the date, %(default)s)"
+    )
     options.add_argument(
         "--way", choices=("forward", "backward"), action="append", help="default: both"
     )
@@ -59,7 +61,9 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
     """Measure, print the summary, and write the page unless only some operators were asked for."""
     device = arguments.device or host.built(folder / "device")
     programs = run.Programs(
-        arguments.python, host.environment(device.resolve(), folder, arguments.cann)
+        arguments.python,
+        host.environment(device.resolve(), folder, arguments.cann),
+        arguments.seed,
     )
     versions = host.versions(programs.python, programs.environment, arguments.cann)
     only = arguments.only
@@ -75,7 +79,7 @@ def measured(arguments: argparse.Namespace, folder: Path) -> None:
     if arguments.draw:
         require_none_failed(results)
     if only is None and arguments.way is None:
-        text = report.page(results, machine.described(), versions)
+        text = report.page(results, machine.described(), f"{versions}, seed {arguments.seed}")
         write_file(arguments.page, text)
 
 

@@ -50,7 +50,7 @@ EXPLANATIONS = (
     ),
     Explanation(
         rf"{NN}gelu",
-        r"\[1\]",
+        r"[13579]\]",
         "^wrong: ",
         "without torch.npu.use_compatible_impl(True), torch_npu ignores `approximate`",
         "ops/opapi/GeluOutKernelNpuOpApi.cpp, GeluBackwardKernelNpuOpApi.cpp",

@@ -13,7 +13,8 @@ HEADING = """\
 
 `python -m conformance.operators` wrote this page. It calls every operator of torch's OpInfo on a
 simulated NPU, in torch_npu's default mode, and compares with the CPU, in the same type or float64.
-Forward: float32, bfloat16, int64, bool, complex64; backward: float32; up to 3 samples a type. An
+Forward: float32, bfloat16, int64, bool, complex64; backward: float32; of each type up to 3 of
+OpInfo's first 200 samples, which a seed draws with their values; their numbers are below. An
 operator that draws random numbers is compared by shape; of indices that sort or select, the
 elements are compared that they stand for. Operators run in processes of their own, so that a crash
 or a hang counts for one case only.

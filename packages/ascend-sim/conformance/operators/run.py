@@ -36,6 +36,8 @@ class Programs:
 
     python: str
     environment: Mapping[str, str]
+    seed: str = ""
+    """What draws the cases of an operator."""
 
     def names(self) -> list[str]:
         """OpInfo's operators, in its order."""
@@ -54,7 +56,7 @@ class Programs:
     def worker(self, way: str) -> subprocess.Popen[bytes]:
         """A worker, which leads a session of its own."""
         return subprocess.Popen(
-            [self.python, "-W", "ignore", *WORKER, "run", way],
+            [self.python, "-W", "ignore", *WORKER, "run", way, self.seed],
             cwd=ROOT,
             env=self.environment,
             stdin=subprocess.PIPE,

@@ -2,13 +2,14 @@
 """Runs operators of torch's OpInfo on the simulated device; needs torch and torch_npu.
 
     python -m conformance.operators.worker list
-    python -m conformance.operators.worker run forward|backward
+    python -m conformance.operators.worker run forward|backward SEED
 
-Each line of stdin is FIRST LAST DONE: two indexes of OpInfo's list, and how many cases of the first
-operator to leave out. A child carries it out, for which nothing is imported again. It prints a line
-of JSON before a case and one after it, so that a crash or a hang can be charged to it; a last line
-has its exit code. An error of torch_npu's queue ends it with POISONED, because no later result of
-that process means anything.
+Of each operator and type, SEED draws SAMPLES of OpInfo's samples, and their values. Each line of
+stdin is FIRST LAST DONE: two indexes of OpInfo's list, and how many cases of the first operator to
+leave out. A child carries it out, for which nothing is imported again. It prints a line of JSON
+before a case and one after it, so that a crash or a hang can be charged to it; a last line has its
+exit code. An error of torch_npu's queue ends it with POISONED, because no later result of that
+process means anything.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import re
 import sys
 from collections.abc import Iterator
@@ -38,6 +40,8 @@ from conformance.operators.comparison import (
 
 TYPES = (torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64)
 SAMPLES = 3
+KNOWN = 200
+"""As many of OpInfo's samples are made; a few operators have thousands."""
 POISONED = 75
 EXACT = {torch.float32: torch.float64, torch.bfloat16: torch.float64}
 EXACT[torch.complex64] = torch.complex128
@@ -132,30 +136,34 @@ def reason(error: Exception) -> str:
     return inner + (own[0] if own else text)
 
 
-def cases(op: Any, way: str) -> Iterator[tuple[str, Any, torch.dtype]]:
+def cases(op: Any, way: str, seed: str) -> Iterator[tuple[str, Any, torch.dtype]]:
     for dtype in TYPES if way == "forward" else TYPES[:1]:
         if dtype not in op.supported_dtypes("cpu") or (
             way == "backward" and not op.supports_autograd
         ):
             continue
+        drawn = random.Random(f"{seed} {name_of(op)} {dtype}")  # noqa: S311
+        torch.manual_seed(drawn.getrandbits(32))
         try:
             samples = list(
-                islice(op.sample_inputs("cpu", dtype, requires_grad=way == "backward"), SAMPLES)
+                islice(op.sample_inputs("cpu", dtype, requires_grad=way == "backward"), KNOWN)
             )
         except Exception:  # noqa: BLE001, S112 - no samples of this type
             continue
-        for number, sample in enumerate(samples):
+        numbers = range(len(samples))
+        for number in sorted(drawn.sample(numbers, min(SAMPLES, len(numbers)))):
+            sample = samples[number]
             if op.name == "tensor_split":  # its sections are read by the CPU on every device
                 for item in tensors(list(sample.args)):
                     item._stays = True
             yield f"{str(dtype)[6:]}[{number}]", sample, dtype
 
 
-def run(way: str, first: int, last: int, done: int) -> None:
+def run(way: str, seed: str, first: int, last: int, done: int) -> None:
     """Print what becomes of each case."""
     compute = forward if way == "forward" else backward
     for op in op_db[first:last]:
-        for label, sample, dtype in islice(cases(op, way), done, None):
+        for label, sample, dtype in islice(cases(op, way, seed), done, None):
             say(operator=name_of(op), case=label)
             result = judged(op, sample, dtype, compute)
             say(result=result and result[:400])
@@ -170,12 +178,12 @@ def say(**line: str | int | None) -> None:
     print(json.dumps(line), flush=True)
 
 
-def serve(way: str) -> None:
+def serve(way: str, seed: str) -> None:
     """Have each line of stdin carried out, one after another."""
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
-            run(way, *map(int, line.split()))
+            run(way, seed, *map(int, line.split()))
             os._exit(0)
         say(ended=os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
@@ -187,7 +195,7 @@ def main() -> None:
         return
     import torch_npu  # noqa: F401 - makes the device known
 
-    serve(sys.argv[2])
+    serve(*sys.argv[2:])
 
 
 if __name__ == "__main__":
