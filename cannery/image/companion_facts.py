@@ -8,6 +8,7 @@ ascend-sim has the CANN releases, and ascend-doctor the drivers by which it judg
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ DOCTOR_FILE = CHECKOUT / "packages" / "ascend-doctor" / "ascend_doctor" / "facts
 
 MACHINE = "{machine}"
 """Stands for the machine in the names of packages, which are the same for each."""
+
+_VLLM_ASCEND = "vllm-ascend v"
 
 OLDEST = CannVersion.parse("7.0.0")
 """Of the first torch_npu that the package index has."""
@@ -129,7 +132,65 @@ def doctor_facts(matrix: Matrix, compat: Compat) -> dict[str, Any]:
             }
             for row in rows
         ],
+        "partners": partners(compat),
     }
+
+
+def partners(compat: Compat) -> dict[str, list[str]]:
+    """Versions that belong together, one row a line; the newest CANN comes first.
+
+    torch_npu: torch, torch_npu, CANN and Pythons; vllm_ascend: its version, torch_npu, CANN,
+    Pythons and triton-ascend; torchvision and mindspore: each with its torch or CANN.
+    """
+    rows = [
+        row
+        for row in compat.pairings
+        if row.torch_npu and row.cann >= OLDEST and not row.cann.is_interim
+    ]
+    rows.sort(key=lambda row: (row.rank, -len(row.pythons)))
+    pairs = {(row.torch_npu, row.cann): row for row in reversed(rows)}
+    apps = {_of_vllm(row): row for row in reversed(rows) if row.app.startswith(_VLLM_ASCEND)}
+    pins = [
+        row for row in compat.packages if row.package == "torchvision" and row.pin and row.torch
+    ]
+    return {
+        "torch_npu": _lines(
+            (row.torch, row.torch_npu, row.cann, _span(row.pythons))
+            for row in sorted(
+                pairs.values(), key=lambda row: (row.cann, Version(row.torch_npu)), reverse=True
+            )
+        ),
+        "vllm_ascend": _lines(
+            (
+                name,
+                row.torch_npu,
+                row.cann,
+                _span(row.pythons),
+                row.triton_ascend.replace("N/A", ""),
+            )
+            for name, row in sorted(apps.items(), key=lambda item: Version(item[0]), reverse=True)
+        ),
+        "torchvision": _lines((_lowest(row.torch), _lowest(row.pin)) for row in pins),
+        "mindspore": _lines((row.version, row.cann) for row in compat.mindspore),
+    }
+
+
+def _of_vllm(row: Pairing) -> str:
+    return row.app.removeprefix(_VLLM_ASCEND)
+
+
+def _lines(rows: Iterable[tuple[object, ...]]) -> list[str]:
+    return [" ".join(str(cell or "-") for cell in row) for row in rows]
+
+
+def _span(pythons: tuple[str, ...]) -> str:
+    return "-".join(dict.fromkeys((pythons[0], pythons[-1]))) if pythons else ""
+
+
+def _lowest(versions: object) -> str:
+    """The lowest version that specifiers name."""
+    found: list[str] = re.findall(r"[\d.]+", str(versions))
+    return min(found, key=Version)
 
 
 def companion_files(matrix: Matrix, compat: Compat) -> dict[Path, str]:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import re
-from typing import Callable, Match, NamedTuple, Pattern, Sequence
+from typing import Callable, NamedTuple, Pattern, Sequence
 
 from .codes import codes_in, hccl_result
 from .ini import read_ini, words
 from .lazy import once
-from .owners import Values, judge_line
+from .owners import Values, judge_line, values_of
 
 KINDS = ("root", "symptom", "echo", "wait", "bare", "note", "question")
 """From what says what is wrong to what follows from something else; the last two do no harm."""
@@ -38,6 +38,8 @@ class Cause(NamedTuple):
     form: tuple[Pattern[str], ...]
     refines: tuple[str, ...]
     family: tuple[str, ...]
+    versions: bool
+    """Whether versions of packages matter."""
 
 
 class Found(NamedTuple):
@@ -71,6 +73,7 @@ def causes() -> dict[str, Cause]:
             form=tuple(map(re.compile, filter(None, row.get("form", "").splitlines()))),
             refines=words(row.get("refines", "")),
             family=words(row.get("family", "")),
+            versions="versions" in row,
         )
         for name, row in rows.items()
     }
@@ -103,11 +106,6 @@ def causes_in(text: str, before: Callable[[], Sequence[str]] = tuple) -> list[Fo
         if known and known.id not in found:
             found[known.id] = Found(known, {}, code)
     return sorted(found.values(), key=lambda each: KINDS.index(each.cause.kind))
-
-
-def values_of(match: Match[str]) -> Values:
-    """The named groups that were found; those of alternatives end in ``__`` and a number."""
-    return {name.partition("__")[0]: value for name, value in match.groupdict().items() if value}
 
 
 def codes_of(text: str) -> list[str]:

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import pkgutil
 import sys
 from types import ModuleType
 from typing import Any, Mapping, Sequence
@@ -21,6 +19,7 @@ from .log_report import examine_logs
 from .machine import IMAGE, Machine
 from .nodes import NodeError, compare_nodes, read_node
 from .packed import LogError
+from .partners import packed_facts
 from .plain_text import printable
 from .problems import Problem, ProblemError, UsageError, did_you_mean
 from .report import as_json, as_text, exit_code, log_text, summary
@@ -43,17 +42,6 @@ COMMANDS: dict[str, ModuleType] = {
 _OPTIONS = ("log", "nodes", "fix")
 _CHECK, _EXPLAIN = "check", "explain"
 """Words for what needs no subcommand: the checks of a host or a log, and ``--explain``."""
-
-
-def packed_facts() -> dict[str, Any]:
-    """The facts that were packed with the program; none if there are none."""
-    try:
-        data = pkgutil.get_data(__package__, "facts.json")
-    except OSError:
-        return {}
-    facts = json.loads(data.decode("utf-8")) if data else {}
-    assert isinstance(facts, dict)
-    return facts
 
 
 def main(

@@ -109,8 +109,10 @@ class Reader:
         """File and process to the last line in which that process does its work."""
         self.installed: dict[int, int] = {}
         self.ended: dict[int, int] = {}
-        self.suspect: tuple[int, int, str] | None = None
-        """File, number and text of the last line that looks like a failure and has no cause."""
+        self.suspect: Event | None = None
+        """The last line that looks like a failure and has no cause."""
+        self.length: dict[int, int] = {}
+        """File to the number of its last line."""
         self.ranks: dict[int, set[int]] = {}
         self._known: dict[tuple[str, str], _Read] = {}
         self._alike: Counter[tuple[str, str]] = Counter()
@@ -133,6 +135,7 @@ class Reader:
             self._repeat(sieve.unread(at_end=False))
             self._good(piece, earlier)
             earlier = piece
+            self.length[self._file] = piece.number + len(piece.lines) - 1 - (not piece.lines[-1])
         self._repeat(sieve.unread(at_end=True))
         self._file += 1
 
@@ -174,7 +177,8 @@ class Reader:
             self._known.clear()
             self._alike.clear()
         if read.looks:
-            self.suspect = (self._file, hit.number, hit.text.strip())
+            found = Found(causes()["error-line"], {}, line.text)
+            self.suspect = self._event(found, hit, line, weak=line.level == "warning")
         for each in read.found:
             goes_on = read.caught and self._continues_warning(each, hit)
             self._add(each, hit, line, weak=read.weak or goes_on)
@@ -188,20 +192,23 @@ class Reader:
         near = last.file == self._file and 0 < hit.number - last.number <= _FOLLOWS
         return near and last.weak and last.cause.id == found.cause.id
 
-    def _add(self, found: Found, hit: Hit, line: Line, *, weak: bool) -> None:
+    def _event(self, found: Found, hit: Hit, line: Line, *, weak: bool) -> Event:
         stream = _stream(line)
         last = self._last.get(stream)
         if not stream and not _EXCEPTION.match(line.text):
             last = self._near(hit.number)
         time = line.time or (last.time if last else None)
         rank = line.rank if line.rank >= 0 else last.rank if last else -1
-        event = Event(
+        return Event(
             *(found.cause, found.values, self._file, hit.number, hit.text.strip(), time),
             *(rank, line.device, line.pid, stream, weak),
             process=process_of(hit.text),
             by=found.by[:200],
         )
-        key = (self._file, stream, found.cause.id)
+
+    def _add(self, found: Found, hit: Hit, line: Line, *, weak: bool) -> None:
+        event = self._event(found, hit, line, weak=weak)
+        key = (self._file, event.stream, found.cause.id)
         if key not in hit.alike.places:
             hit.alike.places.append(key)
         self._put(key, event, 1)

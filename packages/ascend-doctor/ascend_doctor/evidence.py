@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from typing import Iterator, NamedTuple
 
-from .causes import values_of
 from .events import GUESSES, Event
 from .log_files import lines_near
-from .owners import CHECKOUTS, SITE, Values
+from .owners import CHECKOUTS, SITE, Values, values_of
 from .prefix import Line, process_of, read_line
 from .signs import pattern, patterns
 
@@ -108,9 +107,9 @@ def evidence(event: Event, path: str) -> Evidence:
     return Evidence(tuple(message), tuple(_frames(before)), reason, advice, text)
 
 
-def facts(path: str) -> Values:
-    """The versions and settings that the beginning of the log ``path`` names, by their names."""
-    text = "\n".join(line for _, line in lines_near(path, 1, 0, _HEAD))
+def facts(path: str, near: str = "") -> Values:
+    """The versions and settings that the beginning of the log ``path``, or ``near``, names."""
+    text = "\n".join([*(line for _, line in lines_near(path, 1, 0, _HEAD)), near])
     found: Values = {}
     for search in patterns("facts"):
         match = search.search(text)

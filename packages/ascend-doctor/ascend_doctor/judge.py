@@ -9,6 +9,7 @@ from typing import Iterator, NamedTuple
 from .causes import KINDS
 from .events import ABORT, Event, Reader
 from .prefix import Time
+from .signs import pattern
 
 _OPTIONAL = {
     *(
@@ -20,6 +21,7 @@ _OPTIONAL = {
         "cann-torch-npu",
     ),
     *("custom-operator", "host-library", "symbol-missing", "mindspore-310p", "chip-not-in-cann"),
+    *("package-gone", "python-gone"),
 }
 """Causes whose warnings are of packages that a program tries and does without."""
 
@@ -33,6 +35,13 @@ _SAY_LITTLE = {"inner", "error-line"}
 
 _NEAR = 40
 """How many lines after a symptom its reason can be."""
+
+_TOLD = re.compile(r"\b(?!E[EZ])E[A-Z0-9]\d{4}: (?!Inner|The argument is invalid\.?$)\S.{30}")
+"""A code of CANN for users, whose message says what is wrong."""
+
+_STATES = pattern("states")
+_LAST, _EXCERPT = 1, 2
+"""With which lines a log ends; what is no longer is a part that somebody chose."""
 
 _ON_THE_CARD = {"operator-crash", "operator-timeout", "aicpu-failed", "operator-arguments"}
 """Symptoms that do not follow from a reason that is told later."""
@@ -64,8 +73,8 @@ class Outcome(NamedTuple):
     notes: tuple[Event, ...]
     counts: dict[str, int]
     size: int
-    suspect: tuple[int, int, str] | None = None
-    """File, number and text of the last line that looks like a failure, if no cause is known."""
+    suspect: Event | None = None
+    """The last line that looks like a failure, if no cause is known."""
 
 
 def judge_logs(paths: list[str]) -> Outcome:
@@ -88,6 +97,8 @@ def _outcome(reader: Reader) -> Outcome:
     lines = [each for each in failing if each.cause.id == "error-line"]
     if any(each.cause.id not in _VAGUE for each in failing):
         failing = [each for each in failing if each.cause.id != "error-line"]
+    if not failing and not alive and reader.suspect and _ends_with(reader.suspect, reader):
+        failing = alive = [reader.suspect]
     if not failing:
         kept = {id(each) for each in alive}
         over = [each for each in events if id(each) not in kept]
@@ -104,10 +115,18 @@ def _outcome(reader: Reader) -> Outcome:
     return Outcome(True, root, tuple(follows), tuple(_once(notes)), reader.counts, reader.size)
 
 
-def _suspect(alive: list[Event], reader: Reader) -> tuple[int, int, str] | None:
+def _suspect(alive: list[Event], reader: Reader) -> Event | None:
     """The last line that looks like a failure: a warning with a cause, or one without any."""
-    weak = [(each.file, each.number, each.text) for each in alive]
-    return max([*weak, *([reader.suspect] if reader.suspect else [])], default=None)
+    last = [*alive, *([reader.suspect] if reader.suspect else [])]
+    return max(last, key=lambda each: (each.file, each.number), default=None)
+
+
+def _ends_with(last: Event, reader: Reader) -> bool:
+    """Whether a log ends with a line that states a failure, or has little besides."""
+    length = reader.length[last.file]
+    near = last.number > length - _LAST or length <= _EXCERPT
+    states = _STATES.match(last.by) and not last.weak
+    return bool(near and states and not _recovered(last, reader))
 
 
 def _recovered(event: Event, reader: Reader) -> bool:
@@ -228,13 +247,9 @@ def _order(event: Event, *, timed: bool) -> tuple[object, ...]:
 
 
 def _bare_order(event: Event) -> int:
-    return (
-        ("exception", "code-unknown", "code", "inner", "error-line", "other-rank").index(
-            event.cause.id
-        )
-        if event.cause.kind == "bare"
-        else 0
-    )
+    order = ("told", "exception", "code-unknown", "code", "inner", "error-line", "other-rank")
+    told = event.cause.id == "code" and _TOLD.search(event.text)
+    return order.index("told" if told else event.cause.id) if event.cause.kind == "bare" else 0
 
 
 def _with_ranks(reader: Reader) -> list[Event]:

@@ -20,12 +20,6 @@ SHOWN = 300
 LONGEST = 2000
 _LONGEST = 120
 _LONGEST_PATH = 40
-VERSIONS = {
-    *("cann-torch-npu", "torch-replaced", "nnal-old", "nnal-mixed", "kernels-missing"),
-    *("wrong-chip", "triton-ascend-version", "package-range", "torchvision", "numpy-2"),
-}
-"""Causes of which the versions of the image matter."""
-
 _COMPONENTS = ("toolkit", "kernels", "nnal", "torch", "torch_npu", "torchvision", "triton")
 _WHEELS = ("numpy", "triton-ascend", "transformers", "accelerate")
 
@@ -45,7 +39,7 @@ def examine_logs(paths: list[str], target: str = "") -> dict[str, Any]:
         ("note", outcome.notes),
     ):
         for event in events:
-            found = _finding(event, role, files, outcome.counts[event.cause.id])
+            found = _finding(event, role, files, outcome.counts.get(event.cause.id, 1))
             if role == "root":
                 said = evidence(event, files[event.file])
                 found["message"] = [line[:LONGEST] for line in said.message]
@@ -53,9 +47,9 @@ def examine_logs(paths: list[str], target: str = "") -> dict[str, Any]:
                     f"{each.path}:{each.line} in {each.function}" for each in said.own_frames[-2:]
                 ]
                 found["advice"] = said.advice[:LONGEST]
-                known = facts(files[event.file])
+                known = facts(files[event.file], said.text)
                 found.update(reasoned(event, said, found, files, known))
-                here = [versions] if event.cause.id in VERSIONS and versions else []
+                here = [versions] if event.cause.versions and versions else []
                 here += [f"{name} {value}" for name, value in known.items()]
                 if here:
                     found["here"] = ", ".join(here)
@@ -63,8 +57,8 @@ def examine_logs(paths: list[str], target: str = "") -> dict[str, Any]:
     logs: dict[str, Any] = {"paths": files, "size": outcome.size, "failed": outcome.failed}
     logs["left_out"] = left_out
     if outcome.suspect and not outcome.failed:
-        file, number, text = outcome.suspect
-        logs["suspect"] = {"file": files[file], "line": number, "text": text[:SHOWN]}
+        last = outcome.suspect
+        logs["suspect"] = {"file": files[last.file], "line": last.number, "text": last.text[:SHOWN]}
     return {"logs": logs, "findings": findings}
 
 

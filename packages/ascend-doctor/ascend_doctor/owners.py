@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, Tuple
+from typing import Dict, Match, Tuple
 
 from .ini import read_ini, words
 from .lazy import once
@@ -13,6 +13,11 @@ from .signs import pattern
 Values = Dict[str, str]
 Judged = Tuple[str, Values]
 """The id of a cause, and the values of its text."""
+
+
+def values_of(match: Match[str]) -> Values:
+    """The named groups that were found; those of alternatives end in ``__`` and a number."""
+    return {name.partition("__")[0]: value for name, value in match.groupdict().items() if value}
 
 
 @once
@@ -59,9 +64,9 @@ CHECKOUTS = {*_tables()["modules"]["CHECKOUTS"]}
         *("missing", "mindie-program", "module"),
     )
 )
-_NAME, _CALL, _PLUGIN, _REFUSED, _OPTIONS, _FRAME, _OF_CANN_FILE = (
+_NAME, _CALL, _PLUGIN, _REFUSED, _OPTIONS, _FRAME, _OF_CANN_FILE, _GONE = (
     pattern("owner-" + name)
-    for name in ("name", "call", "plugin", "refused", "options", "frame", "of-cann-file")
+    for name in ("name", "call", "plugin", "refused", "options", "frame", "of-cann-file", "gone")
 )
 SITE = re.compile(r"site-packages|dist-packages")
 
@@ -71,7 +76,7 @@ def judge_line(text: str, before: tuple[str, ...] = ()) -> Judged | None:
 
     ``before`` are the lines before it, of which a traceback names files.
     """
-    for judge in (_symbol, _reference, _old_library, _library):
+    for judge in (_gone, _symbol, _reference, _old_library, _library):
         judged = judge(text)
         if judged:
             return judged
@@ -107,6 +112,22 @@ def program_of(text: str) -> str:
 def owner_of(symbol: str) -> str:
     """Whose a symbol is; empty if unknown."""
     return _owner("symbols", symbol)
+
+
+def _gone(text: str) -> Judged | None:
+    """A name that other releases of a package have, by the table of them."""
+    match = _GONE.search(text)
+    if not match:
+        return None
+    parts = values_of(match)
+    name = parts.get("module", "") + ("." + parts["name"] if "name" in parts else "")
+    name = name or "{function}({argument})".format_map(parts)
+    for pin, names in _tables()["pin"].items():
+        if any(re.fullmatch(each, name) for each in names):
+            package, _, version = re.split("(<|>=)", pin)
+            values = {"name": name, "package": package, "pin": pin, "version": version}
+            return "python-gone" if package == "python" else "package-gone", values
+    return None
 
 
 def _symbol(text: str) -> Judged | None:
@@ -173,7 +194,7 @@ def _library(text: str) -> Judged | None:
     match = _MISSING.search(text) if ".so" in text else None
     if not match:
         return None
-    library = match["library"] or match["cdll"]
+    library = match["library"] or match["cdll"] or match["cdll__2"]
     if "LD_PRELOAD" in text:
         return "preload-missing", {"library": library}
     if text.endswith("Permission denied", match.end()):

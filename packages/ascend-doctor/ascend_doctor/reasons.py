@@ -6,14 +6,15 @@ from __future__ import annotations
 import re
 from typing import Any, Iterator, Pattern
 
-from .causes import causes, values_of
+from .causes import causes
 from .codes import catalogue, codes_in, family
 from .events import Event
 from .evidence import Evidence, Frame
 from .ini import read_ini
 from .language import texts, word
 from .lazy import once
-from .owners import CHECKOUTS, Values, plugin_of, program_of, system_package
+from .owners import CHECKOUTS, Values, plugin_of, program_of, system_package, values_of
+from .partners import misfits, partners
 from .peers import peers_say
 from .signs import pattern
 
@@ -93,13 +94,8 @@ def reasoned(
     if event.cause.id == "code" and not said.reason:
         # The source of the code's meaning.
         changed.pop("why", "")
-    packages = system_package(_missing(event))
-    if event.cause.id in _OF_SYSTEM and all(packages):
-        changed["mend"] = "apt-get install {}; dnf install {}".format(*packages) + "."
     names = _names(said)
-    mend = changed.get("mend", document["mend"])
-    if event.cause.native and not said.is_python and not changed.get("mend"):
-        mend = texts("causes", event.cause.id).get("native", event.cause.native)
+    mend = _own_mend(event, said, changed) or document["mend"]
     package = _package(said.frames) or _program(said)
     formed = event.cause.id in _BARE and changed and package and package not in mend
     if package and (event.cause.id in _OPERATORS or formed):
@@ -108,6 +104,9 @@ def reasoned(
         mend += " " + word(also).format(package, plugin)
     if event.cause.id in _OPERATORS or event.cause.kind == "bare":
         mend += _without(said, known, mend)
+    matter = event.cause.versions or (name and causes()[name].versions)
+    if matter or event.cause.kind == "bare":
+        mend = _paired(mend, known, all_of_them=bool(matter))
     if "remote rank" in names and not values and event.cause.kind in ("echo", "wait"):
         mend = word("Look at the log of rank {} first.").format(names["remote rank"]) + " " + mend
     if "log" in names:
@@ -118,6 +117,26 @@ def reasoned(
         changed["sources"] = [*causes()[name].sources]
     hidden = {"log", "remote rank"} if name.startswith("peer-") else {"log"}
     return {**changed, "mend": mend, "names": {k: v for k, v in names.items() if k not in hidden}}
+
+
+def _own_mend(event: Event, said: Evidence, changed: dict[str, Any]) -> str:
+    """The remedy with the packages of the system, of a form, or for programs in C++."""
+    packages = system_package(_missing(event))
+    if event.cause.id in _OF_SYSTEM and all(packages):
+        return "apt-get install {}; dnf install {}".format(*packages) + "."
+    if event.cause.native and not said.is_python and "mend" not in changed:
+        return texts("causes", event.cause.id).get("native", event.cause.native)
+    return str(changed.get("mend", ""))
+
+
+def _paired(mend: str, known: Values, *, all_of_them: bool) -> str:
+    """``mend`` with the versions that the log names and are no pair, or with their partners."""
+    wrong = next(misfits(known), None)
+    if wrong:
+        own = word("The log names {0} and {1}, which are no pair: {2}.").format(*wrong)
+        return f"{own} {mend}"
+    one, others = partners(known) if all_of_them else ("", "")
+    return mend + " " + word("To {} belong {}.").format(one, others) if one else mend
 
 
 def _reason_of(said: Evidence) -> str:

@@ -54,6 +54,8 @@ SPLIT = {
     "card-processes": {"code", "driver-internal"},
     "acl-twice": {"code"},
     "operator-failed": {"inner"},
+    "package-gone": {"package-range", "numpy-2", "python-package-missing"},
+    "python-gone": {"package-range", "python-package-missing"},
     "peer-unreachable": {"rendezvous", "hccl-connect", "network"},
     "remote-card": {"packet-loss"},
     "symbol-missing": {"cann-torch-npu", "package-range"},

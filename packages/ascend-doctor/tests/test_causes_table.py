@@ -13,7 +13,7 @@ from ascend_doctor import causes as module
 from ascend_doctor.causes import KINDS, causes, causes_in
 from ascend_doctor.codes import catalogue, family
 from ascend_doctor.explain import explain
-from ascend_doctor.log_report import VERSIONS, cause_document
+from ascend_doctor.log_report import cause_document
 from ascend_doctor.owners import judge_line, owner_of
 from ascend_doctor.report import paragraph
 from ascend_doctor.table import load_table
@@ -39,7 +39,7 @@ def test_a_cause_is_complete_and_short(name: str) -> None:
     fields = {field for _, field, _, _ in string.Formatter().parse(cause.named) if field}
     values = dict.fromkeys(fields | {"source"}, LONG)
     for document in (cause_document(cause), cause_document(cause, values)):
-        here = {"here": "y" * 200} if name in VERSIONS else {}
+        here = {"here": "y" * 200} if causes()[name].versions else {}
         assert len(paragraph({**document, **PLACE, **here}).splitlines()) <= 16
         assert all(len(line) <= 100 for line in paragraph({**document, **PLACE}).splitlines())
         assert document["what"].endswith(".")

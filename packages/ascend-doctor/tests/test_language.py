@@ -14,7 +14,7 @@ import pytest
 from ascend_doctor import language
 from ascend_doctor.causes import causes
 from ascend_doctor.command import main
-from ascend_doctor.log_report import VERSIONS, cause_document
+from ascend_doctor.log_report import cause_document
 from ascend_doctor.report import paragraph
 from ascend_doctor.table import load_table
 from tests.hosts import SimulatedHost, run_doctor
@@ -114,6 +114,6 @@ def test_a_host_in_chinese(
 @pytest.mark.parametrize("name", causes())
 def test_a_chinese_finding_is_short(chinese: None, name: str) -> None:
     place = {"file": "/data/rank-0.log", "line": 1203, "count": 7, "rank": 3, "text": "x" * 300}
-    here = {"here": "y" * 200} if name in VERSIONS else {}
+    here = {"here": "y" * 200} if causes()[name].versions else {}
     said = paragraph({**cause_document(causes()[name]), **place, **here})
     assert len(said.splitlines()) <= 20

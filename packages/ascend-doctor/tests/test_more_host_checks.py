@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ascend_doctor.command import packed_facts
 from ascend_doctor.examine import examine
 from ascend_doctor.host import Output
 from ascend_doctor.machine import Machine
+from ascend_doctor.partners import packed_facts
 from ascend_doctor.ranktable.host_check import rank_table_problems
 from tests.hosts import SimulatedHost, recorded
 from tests.ranktable.tables import two_servers

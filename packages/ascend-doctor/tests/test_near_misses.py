@@ -44,7 +44,7 @@ CALL = "TypeError: forward() takes 2 positional arguments but 3 were given"
         ("ImportError: libatb_speed.so: cannot open shared object file", "mindie-environment"),
         ("/s/flash_attn_2_cuda.so: undefined symbol: _ZN3c104cuda9SetDeviceEi", "cuda-package"),
         ("/s/torch_npu/lib/libtorch_npu.so: undefined symbol: _ZN3c1010X", "torch-replaced"),
-        ("AttributeError: module 'numpy' has no attribute 'float'", "package-range"),
+        ("AttributeError: module 'numpy' has no attribute 'float'", "package-gone"),
         ("AttributeError: module 'numpy' has no attribute 'float_'", "numpy-2"),
         ("ImportError: x, please pip install -U transformers", "package-range"),
         ("ImportError: x, please pip install timm", "python-package-missing"),

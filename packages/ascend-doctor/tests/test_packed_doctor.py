@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_doctor.command import packed_facts
+from ascend_doctor.partners import packed_facts
 from tests.log_cases import case_log
 from tests.pythons import interpreter
 
