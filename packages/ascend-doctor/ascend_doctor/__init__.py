@@ -5,4 +5,4 @@ It runs on the Python of any host and in every image as one file, so it uses the
 Python 3.7 only.
 """
 
-__version__ = "1.4.0"
+__version__ = "1.5.0"

@@ -49,6 +49,11 @@ class Frame(NamedTuple):
     source: str
 
     @property
+    def place(self) -> str:
+        """The name of the file and the line."""
+        return f"{self.path.rpartition('/')[2]}:{self.line}"
+
+    @property
     def package(self) -> str:
         """The installed package that it is of, or the checkout of a known one; empty if none."""
         parts = SITE.split(self.path)
@@ -197,5 +202,8 @@ def _advice(lines: list[str]) -> Iterator[str]:
         elif not line.lstrip().startswith(("raise ", "File ")):
             for match in _ADVICE.finditer(GUESSES.split(line, 1)[0]):
                 text = match["text"].strip(" ,")
+                if text.endswith(":"):
+                    # The statements to write are in the lines below it.
+                    text += " " + "; ".join(each.strip() for each in lines[at + 1 : at + 3])
                 if len(text) > 24 and not _NO_ADVICE.search(text):
                     yield text

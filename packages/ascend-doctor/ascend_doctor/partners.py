@@ -12,6 +12,7 @@ from .lazy import once
 from .owners import Values
 
 _BASE = re.compile(r"v?(\d+(?:\.\d+)+)")
+_SHOWN = 5
 _ANY_WITH_ANY = (8, 5)
 """From this CANN on, torch_npu runs on each release, as its maker's table says."""
 
@@ -74,24 +75,23 @@ def partners(known: Values) -> tuple[str, str]:
     plugin, vllm = known.get("vllm_ascend", ""), known.get("vllm", "")
     for row in _table("vllm_ascend"):
         if row[0] == plugin or (not plugin and vllm and _base(row[0]) == _base(vllm)):
-            npu = row[1].partition("+")[0]
+            npu, base = row[1].partition("+")[0], _base(row[0])
             triton = f", triton-ascend {row[4]}" if row[4] != "-" else ""
-            parts = (
-                f"vllm {_base(row[0])}, torch {_base(npu)}, torch_npu {npu}, CANN {row[2]}{triton}"
-            )
-            mend = f"pip install vllm=={_base(row[0])} vllm-ascend=={row[0]}"
-            return f"vllm-ascend {row[0]}: {parts}, Python {row[3]}", mend
+            parts = f"vllm {base}, torch_npu {npu}, CANN {row[2]}{triton}, Python {row[3]}"
+            mend = f"pip install vllm=={base} vllm-ascend=={row[0]}"
+            return f"vllm-ascend {row[0]}", f"{parts}: {mend}"
     npu, torch, cann = (known.get(name, "") for name in ("torch_npu", "torch", "CANN"))
     for row in _table("torch_npu"):
-        if row[1] == npu or (not npu and torch and row[0] == _base(torch) and _same(row, cann)):
-            python = "" if row[3] == "-" else f", Python {row[3]}"
-            return f"torch_npu {row[1]}: torch {row[0]}, CANN {row[2]}{python}", _pip(
-                row[0], row[1]
-            )
-    for row in _table("mindspore"):
-        if row[0] == known.get("mindspore"):
-            return f"mindspore {row[0]}", f"CANN {row[1]}"
-    return "", ""
+        if row[1] == npu or (not npu and cann and row[0] == _base(torch) and _same(row, cann)):
+            parts = f"torch {row[0]}, CANN {row[2]}, Python {row[3]}".replace(", Python -", "")
+            return f"torch_npu {row[1]}", f"{parts}: {_pip(row[0], row[1])}"
+    pairs = {row[2]: row[1] for row in reversed(_table("torch_npu")) if row[0] == _base(torch)}
+    if pairs and not npu:
+        each = [f"torch_npu {pair} (CANN {of})" for of, pair in [*pairs.items()][-_SHOWN:]]
+        return f"torch {torch}", ", ".join(each)
+    canns = {row[0]: row[1] for row in _table("mindspore")}
+    spore = known.get("mindspore", "")
+    return (f"mindspore {spore}", f"CANN {canns[spore]}") if spore in canns else ("", "")
 
 
 def _table(name: str) -> list[list[str]]:

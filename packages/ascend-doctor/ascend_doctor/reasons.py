@@ -26,7 +26,7 @@ _UNEXPECTED = re.compile(
 )
 _WEAK_FORMS = {
     *("exception-attribute", "exception-argument", "exception-expected", "exception-native"),
-    *("exception-name", "exception-none", "exception-requirement", "hccl-text"),
+    *("exception-name", "exception-none", "exception-requirement", "hccl-text", "exception-key"),
 }
 """Forms that say less than the frames of a traceback do."""
 
@@ -47,8 +47,8 @@ _BROAD = {
 }
 """Causes whose headline says little without the message."""
 
-_FOR_OTHERS = {"cuda-package", "cuda-code"}
-"""Causes for which the log advises as it would on other devices."""
+_FOR_OTHERS = {"cuda-package", "cuda-code", "torchvision", "torch-replaced"}
+"""Causes for which the log advises as it would on other devices, or with another torch."""
 
 _CHECKED = re.compile(r"^(?:raise\b|assert\b)")
 _NEWER = "Also try a newer release of {0}, whose code called it."
@@ -184,6 +184,8 @@ def _form(event: Event, said: Evidence) -> tuple[str, Values]:
         return exact, forms[exact]
     if event.cause.id in _CODES:
         return _of_code(event, said)
+    if "exception-key" in forms and not _package(said.frames):
+        return "exception-key", forms["exception-key"]
     if event.cause.id == "exception" and said.frames and _UNEXPECTED.match(first):
         return _by_frames(re.sub(r"^(?:\w+\.)+", "", first), said.frames)
     return next(iter(forms.items()), _as_it_says(event, said, first))
@@ -248,6 +250,8 @@ def _forms(event: Event, said: Evidence) -> Iterator[tuple[str, Values]]:
     Those lines are of other things as well, so they explain only what a row is made for.
     """
     message = "\n".join(said.message)
+    own = [each for each in said.frames if not each.of_python][-1:]
+    at = "".join(f" ({each.place})" for each in own)
     for cause in causes().values():
         made_for = not cause.refines or event.cause.id in cause.refines
         for form in cause.form:
@@ -256,7 +260,7 @@ def _forms(event: Event, said: Evidence) -> Iterator[tuple[str, Values]]:
                 continue
             match = form.search(said.text if near else message)
             if match:
-                yield cause.id, {"place": "C++", **values_of(match)}
+                yield cause.id, {"place": "C++", "at": at, **values_of(match)}
                 break
 
 
@@ -265,9 +269,10 @@ def _by_frames(message: str, frames: tuple[Frame, ...]) -> tuple[str, Values]:
     own = [each for each in frames if not each.of_python]
     last = own[-1] if own else frames[-1]
     package, caller = _package(frames), _caller(own)
-    place = f"{last.path.rpartition('/')[2]}:{last.line}"
     plugin = plugin_of(package)
-    values = {"message": message, "package": package, "caller": caller, "place": place}
+    if message == "AssertionError" and last.source.startswith("assert "):
+        message = f"{message}: {last.source}"
+    values = {"message": message, "package": package, "caller": caller, "place": last.place}
     values["plugin"] = plugin
     if not package:
         return "exception-own", values

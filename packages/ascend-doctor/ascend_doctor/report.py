@@ -18,6 +18,7 @@ EXIT_CODES = {"error": 8, "warning": 1, "note": 0}
 SCHEMA = 2
 _WIDTH = 100
 _NARROWEST, _WIDEST = 60, 160
+_WITH_REMEDY = {"pip-conflict"}
 _LINES = 5
 """How many lines the message of a log has."""
 
@@ -80,9 +81,9 @@ def _log_lines(finding: dict[str, Any]) -> list[str]:
 def log_text(report: dict[str, Any]) -> str:
     """What logs say: the root, what follows from it in a line each, and notes."""
     findings, logs = report["findings"], report["logs"]
-    parts = [paragraph(each) for each in findings if each["role"] == "root"]
+    parts = [paragraph(each) for each in findings if each["role"] == "root" or _told(each, logs)]
     for role, title in (("follows", "Follows from it:"), ("note", "Harmless, or the run went on:")):
-        own = [each for each in findings if each["role"] == role]
+        own = [each for each in findings if each["role"] == role and not _told(each, logs)]
         if own:
             lines = [line for each in own for line in _fold(_short(each), "  ")]
             parts.append("\n".join([word(title), *lines]))
@@ -98,6 +99,11 @@ def log_text(report: dict[str, Any]) -> str:
             lines += _fold(suspect["text"], " " * 10)[:_LINES]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
+
+
+def _told(finding: dict[str, Any], logs: dict[str, Any]) -> bool:
+    """Whether a note has a remedy with names of the log, and nothing else is to be told."""
+    return bool(finding["id"] in _WITH_REMEDY and finding["values"] and not logs["failed"])
 
 
 def _short(finding: dict[str, Any]) -> str:

@@ -260,7 +260,7 @@ def test_the_text_report_of_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["--log", case_log("own", "ranks-03", tmp_path)]) == 8
     said = capsys.readouterr().out
     assert said.startswith(
-        "error: The program's own code failed at data.py:58 with KeyError: 'messages'"
+        "error: The key 'messages' is not there, which the program reads (data.py:58)"
     )
     assert "  log:    rank 1, " in said
     assert "Follows from it:" in said

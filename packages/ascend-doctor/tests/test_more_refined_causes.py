@@ -10,6 +10,108 @@ import pytest
 from tests.test_evidence import SITE, frame, reported, traceback
 
 REFINED = [
+    (
+        (
+            "make: relocation error: /usr/lib64/libnine.so.2: symbol nine version N_7 not defined "
+            "in file libten.so.7 with link time reference"
+        ),
+        "another libten.so.7",
+        "env -u LD_LIBRARY_PATH make",
+    ),
+    (
+        "OSError: libatb.so: cannot open shared object file: No such file",
+        "NNAL",
+        "Ascend-cann-nnal",
+    ),
+    ("Failed to load the libascendcl.so dynamic library.", "libascendcl.so", "set_env.sh"),
+    (
+        "pip install .\nModuleNotFoundError: No module named 'mindspore'",
+        "does not see mindspore",
+        "--no-build-isolation",
+    ),
+    ('#error "We need GCC 9 or later."', "GCC 9 or newer", "CC=... CXX=..."),
+    (
+        "E10001: Value [-1] for parameter [nine] is invalid",
+        "input nine",
+        '--input_shape="nine:1,3,224,224"',
+    ),
+    (
+        "E16005: The model has [2] [--domain_version] fields, but only one is allowed.",
+        "2 sets of operators",
+        "opset_import.remove",
+    ),
+    (
+        "EK0001: Path [/a/中] for [p] is invalid. The Path name can only contain A-Za-z0-9-_.",
+        "/a/中",
+        "mkdir -p",
+    ),
+    (
+        (
+            "call aclnnNine failed, The binary_info_config.json of socVersion [ascend910_93] does "
+            "not support opType [NineCustom]."
+        ),
+        "NineCustom for ascend910_93",
+        'AddConfig("ascend910_93")',
+    ),
+    (
+        "EZ1001: tensor 0 not implemented for DT_UINT64, should be in dtype support list [DT_INT8]",
+        "DT_UINT64",
+        ".to(torch.int64)",
+    ),
+    (
+        "EZ9903: Interface aclnnNine\nversions V1 to V4 are no longer supported.",
+        "aclnnNine",
+        "ls $A",
+    ),
+    (
+        "  Value error, Invalid value '' for VLLM_NINE_BACKEND. Valid options: ['A'].",
+        "VLLM_NINE_BACKEND is ''",
+        "unset VLLM_NINE_BACKEND",
+    ),
+    ("a.sh:行100: pip3: 未找到命令", "pip3", "python3-pip"),
+    ("KeyError: 'nine'", "'nine'", "grep -rn nine"),
+    (
+        "OSError: /s/torchaudio/lib/a.so: undefined symbol: torch_library_impl",
+        "torchaudio was built for another torch",
+        "pip install --no-deps torchaudio==",
+    ),
+    (
+        "F0228 07:57:06.699025 1 main.go:133] can not find vnpu config for chip 910B4-1",
+        "910B4-1",
+        "chipName: 910B4-1",
+    ),
+    (
+        "Warning  FilteringFailed  2m  hami-scheduler  1 CardTypeMismatch(node-1)",
+        "CardTypeMismatch",
+        "hami.io",
+    ),
+    ("ERROR: nine (1).whl is not a valid wheel filename.", "nine", "pip download"),
+    (
+        (
+            "[AscTools] [2026-08-03 07:36:44] [ERROR]: ERR_NO:0x0001;ERR_DES: The architecture of "
+            "the run package (x86_64) is inconsistent with that of the environment (aarch64)."
+        ),
+        "for x86_64",
+        "$(uname -m).run",
+    ),
+    (
+        (
+            "2026-01-01 10:00:00 - [ERROR] The path nine.json should not be written by user group "
+            "or others"
+        ),
+        "nine.json",
+        "chmod go-w nine.json",
+    ),
+    (
+        "AssertionError: Failed to apply prompt replacement for mm_items['image'][0]",
+        "no place for its images",
+        "apply_chat_template",
+    ),
+    (
+        "RuntimeError: The total number of timed out node is 1. Timed out node list is: {0}",
+        "cluster",
+        "MS_NODE_TIMEOUT=600",
+    ),
     ("Could not run 'aten::_nine' with arguments from the 'NPU' backend.", "aten::_nine", "fused="),
     ("RuntimeError: derivative for aten::nine is not implemented", "aten::nine", '"eager"'),
     ("gcc: fatal error: cannot execute 'cc1plus'\nerror: command 'gcc' failed", "C++", "g++ cmake"),
@@ -248,4 +350,4 @@ def test_the_headline_of_a_broad_cause_has_the_reason(tmp_path: Path) -> None:
 )
 def test_settings_beside_an_exception_do_not_explain_it(line: str, tmp_path: Path) -> None:
     found = reported(tmp_path, f"{line}\nKeyError: 'labels'\n")
-    assert found["what"].startswith("The program ended with an exception")
+    assert found["what"].startswith("The key 'labels' is not there")

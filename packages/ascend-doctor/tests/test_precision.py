@@ -72,6 +72,13 @@ def test_the_failures_that_version_1_3_0_saw_first_are_told_right() -> None:
     assert counts["wrong"] == 0, counts
 
 
+def test_the_failures_that_version_1_5_0_was_made_with_are_told_right() -> None:
+    cases = answers.read_set(CASES / "answers-1.4.0.jsonl")
+    counts = Counter(answers.verdict_of(case) for case in cases)
+    assert counts["right"] >= 0.9 * len(cases), counts
+    assert counts["wrong"] == 0, counts
+
+
 def test_healthy_logs_raise_nothing(verdicts: list[Verdict]) -> None:
     assert tally(verdicts, "healthy", *GROUPS)["alarm"] == 0, misses(verdicts)
 
