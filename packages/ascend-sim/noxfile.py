@@ -100,7 +100,7 @@ def wheel_check(session: nox.Session) -> None:
 
 @nox.session
 def frameworks(session: nox.Session) -> None:
-    """Training frameworks on the device, and their page (12 GB of packages)."""
+    """Frameworks on the device, and their page (15 GB of packages)."""
     with tempfile.TemporaryDirectory(prefix="frameworks-") as folder:
         session.run("python", "-m", "tools.wheel", "--machine", MACHINE, "--out", folder)
         settings = {"CANNERY_FRAMEWORKS": folder, "UV_CACHE_DIR": f"{folder}/cache"}

@@ -3,6 +3,7 @@
 # Trains the tiny model with LLaMA-Factory's own command; prints its log of losses.
 # Its argument is what it does: lora or full (supervised finetuning), dpo, zero3 (two processes
 # with DeepSpeed) or export (lora, and then the merged model, of which it prints what changed).
+# TRAINER_OPTIONS has further options.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -29,7 +30,7 @@ esac
 llamafactory-cli train $options --do_train true \
   --model_name_or_path model --dataset_dir data --template default --cutoff_len 64 \
   --per_device_train_batch_size 8 --learning_rate $rate --max_steps 8 --logging_steps 1 --bf16 true \
-  --save_strategy no --report_to none --output_dir out
+  --save_strategy no --report_to none --output_dir out ${TRAINER_OPTIONS:-}
 cat out/trainer_log.jsonl
 [ "$1" = export ] || exit 0
 llamafactory-cli export --model_name_or_path model --adapter_name_or_path out --template default \

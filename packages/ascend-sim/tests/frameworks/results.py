@@ -6,25 +6,36 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from conformance import machine
 from conformance.program import write_file
 
 PAGE = Path(__file__).parents[2] / "conformance" / "frameworks.md"
-HEAD = """# Training frameworks on the software device
+HEAD = """# Frameworks on the software device
 
 `nox -s frameworks` wrote this page. It makes a virtual environment for each framework with the
 locked versions of the image that has it, installs the wheel `ascend-sim` beside them, and trains
-tiny models of random weights through the frameworks' own commands, in torch_npu's default mode.
-Nothing is downloaded but packages. On x86_64 torch is the build for CUDA, which is the only one in
-the package index; it computes on the CPU.
+tiny models of random weights through the frameworks' own commands, in torch_npu's default mode, on
+`ascend-sim run`, which refuses what a 910B refuses. Nothing is downloaded but packages; vLLM is
+built from its sources for the device "empty", as for its image, and diffusers is in no image. On
+x86_64 torch is the build for CUDA, which is the only one in the package index; it computes on the
+CPU.
 
 A training passes if every loss is finite and the last is below 0.9 of the first. Where the page
-gives a loss on the CPU, a training passes if the loss falls and at each step differs from the one
-on the CPU by less than 0.001; the models of transformers must also generate the same tokens.
+gives a loss on the CPU, the same program was run on the CPU too, without ranks, and a training
+passes if the loss falls and at each step differs from the one on the CPU by less than 0.001, or by
+less than 0.02 where it computes in bfloat16. Models of transformers and vLLM must also generate the
+same tokens as on the CPU, and pipelines of diffusers draw the same image within 0.001.
+
+verl 0.9.1 has trainers for PPO and GRPO only beside a server of vLLM, SGLang or TensorRT-LLM (the
+table of `verl/workers/rollout/base.py`), which its image does not have.
 """
-NAMED = ("torch", "torch-npu", "transformers", "deepspeed", "llamafactory", "ms-swift", "verl")
+NAMED = (
+    *("torch", "torch-npu", "transformers", "accelerate", "deepspeed", "trl", "diffusers"),
+    *("llamafactory", "ms-swift", "verl", "vllm", "vllm-ascend"),
+)
 
 
 @dataclass
@@ -66,7 +77,7 @@ def page(results: list[Result], described: str) -> str:
     """The page, with a table for each set of versions."""
     lines = [
         HEAD,
-        f"Measured on {described}. {sum(r.passed for r in results)} of {len(results)} pass.",
+        f"Measured {described}. {sum(r.passed for r in results)} of {len(results)} pass.",
     ]
     sets = sorted({tuple(sorted(each.versions.items())) for each in results})
     for versions in sets:
@@ -82,7 +93,8 @@ def page(results: list[Result], described: str) -> str:
 
 def main() -> int:
     """Writes the page from the results in the folder that is given."""
-    write_file(PAGE, page(read(Path(sys.argv[1])), machine.described()))
+    measured = f"on {datetime.now(UTC).date().isoformat()} on {machine.described()}"
+    write_file(PAGE, page(read(Path(sys.argv[1])), measured))
     return 0
 
 

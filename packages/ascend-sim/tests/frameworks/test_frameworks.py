@@ -27,6 +27,29 @@ LLAMAFACTORY = {
     "dpo": ("LLaMA-Factory, DPO, full", 1),
     "zero3": ("LLaMA-Factory, supervised, full, DeepSpeed ZeRO-3", 2),
 }
+FSDP = "--use_fsdp --fsdp_version 2 --fsdp_auto_wrap_policy TRANSFORMER_BASED_WRAP"
+LAUNCHES = {
+    "ddp": ("transformers' Trainer, accelerate launch", ""),
+    "fsdp2": (
+        "transformers' Trainer, accelerate launch, FSDP2",
+        f"{FSDP} --fsdp_transformer_layer_cls_to_wrap LlamaDecoderLayer",
+    ),
+    **{
+        f"zero{stage}": (
+            f"transformers' Trainer, accelerate launch, DeepSpeed ZeRO-{stage}",
+            f"--use_deepspeed --zero_stage {stage}",
+        )
+        for stage in (1, 2, 3)
+    },
+}
+LAUNCH = "accelerate launch --num_processes 2 --num_machines 1 --mixed_precision no"
+TRL = {"sft": "TRL, SFTTrainer", "dpo": "TRL, DPOTrainer"}
+DIFFUSERS = {
+    "unet": "diffusers, UNet2DModel and DDPMPipeline",
+    "dit": "diffusers, DiTTransformer2DModel and DiTPipeline",
+}
+BFLOAT16 = 0.02
+"""The largest difference of a loss where the model computes in bfloat16."""
 WAYS = {
     "fsdp2": ("FSDP2 (fully_shard)", 2),
     "fused-adam": ("DeepSpeed ZeRO-2 with its FusedAdam for NPUs", 2),
@@ -35,10 +58,13 @@ WAYS = {
 ERROR = re.compile(r"^\w*(?:Error|Exception): .*|Segmentation fault.*", re.MULTILINE)
 
 
-def printed(environment: Environment, result: Result, *command: str) -> str:
-    """What the program printed, after it has ended well; its error goes onto the page."""
+def printed(environment: Environment, result: Result, *command: str, cards: int = -1) -> str:
+    """What the program printed, after it has ended well; its error goes onto the page.
+
+    It has a card for each rank, or ``cards``.
+    """
     result.versions = environment.versions
-    code, out, err = environment.run(result.ranks, *command)
+    code, out, err = environment.run(result.ranks if cards < 0 else cards, *command)
     if code:
         errors = ERROR.findall(out + err)
         result.note = f"exit code {code}. {errors[-1][:200] if errors else ''}"
@@ -46,10 +72,10 @@ def printed(environment: Environment, result: Result, *command: str) -> str:
     return out
 
 
-def assert_as_on_cpu(result: Result, found: dict[str, Any]) -> None:
+def assert_as_on_cpu(result: Result, found: dict[str, Any], most: float = 1e-3) -> None:
     result.losses, result.on_cpu = found["npu"], found["cpu"]
     assert result.losses[-1] < result.losses[0]
-    assert result.losses == pytest.approx(result.on_cpu, abs=1e-3)
+    assert result.losses == pytest.approx(result.on_cpu, abs=most)
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +103,12 @@ def test_model(environment: Find, models: Any, result: Result, model: str) -> No
 def test_llamafactory(environment: Find, result: Result, training: str) -> None:
     result.what, result.ranks = LLAMAFACTORY[training]
     command = ("sh", f"{SHARED}/llamafactory.sh", training)
-    result.losses = logged_losses(printed(environment("llamafactory"), result, *command))
-    assert_learns(result.losses)
+    found = {"npu": logged_losses(printed(environment("llamafactory"), result, *command))}
+    assert_learns(found["npu"])
+    if result.ranks == 1:
+        on_cpu = printed(environment("llamafactory"), result, *command, cards=0)
+        assert_as_on_cpu(result, {**found, "cpu": logged_losses(on_cpu)}, BFLOAT16)
+    result.losses = found["npu"]
     result.passed = True
 
 
@@ -97,8 +127,14 @@ def test_llamafactory_exports(environment: Find, result: Result) -> None:
 
 def test_swift(environment: Find, result: Result) -> None:
     result.what = "ms-swift, supervised, LoRA"
-    result.losses = logged_losses(printed(environment("swift"), result, "sh", f"{SHARED}/swift.sh"))
-    assert_learns(result.losses)
+    found = {
+        device: logged_losses(
+            printed(environment("swift"), result, "sh", f"{SHARED}/swift.sh", cards=cards)
+        )
+        for device, cards in (("npu", 1), ("cpu", 0))
+    }
+    assert_learns(found["npu"])
+    assert_as_on_cpu(result, found, BFLOAT16)
     result.passed = True
 
 
@@ -116,4 +152,65 @@ def test_way_of_training(environment: Find, result: Result, way: str) -> None:
     out = printed(environment("llamafactory"), result, *launcher, f"{OWN}/training.py", way)
     [found] = json_lines(out)
     assert_as_on_cpu(result, found)
+    result.passed = True
+
+
+def trainer_losses(
+    environment: Environment, result: Result, trainer: str, *launcher: str, cards: int = -1
+) -> list[float]:
+    """The losses of a trainer, which has said on which device it computes."""
+    program = (f"{OWN}/trainers.py", trainer)
+    out = printed(environment, result, *(launcher or ("python",)), *program, cards=cards)
+    assert {"device": "npu" if cards else "cpu"} in json_lines(out)
+    return logged_losses(out)
+
+
+@pytest.fixture(scope="module")
+def plain_on_cpu(environment: Find) -> list[float]:
+    """The losses of transformers' Trainer there."""
+    return trainer_losses(environment("swift"), Result("plain"), "plain", cards=0)
+
+
+@pytest.mark.parametrize("way", LAUNCHES)
+def test_accelerate(environment: Find, result: Result, way: str, plain_on_cpu: Any) -> None:
+    """Two ranks, which share each batch of the one on the CPU."""
+    result.ranks = 2
+    result.what, options = LAUNCHES[way]
+    launcher = [*LAUNCH.split(), "--dynamo_backend", "no", *options.split()]
+    losses = trainer_losses(environment("swift"), result, "plain", *launcher)
+    assert_as_on_cpu(result, {"npu": losses, "cpu": plain_on_cpu})
+    result.passed = True
+
+
+@pytest.mark.parametrize("trainer", TRL)
+def test_trl(environment: Find, result: Result, trainer: str) -> None:
+    result.what = TRL[trainer]
+    found = {
+        device: trainer_losses(environment("swift"), result, trainer, cards=cards)
+        for device, cards in (("npu", 1), ("cpu", 0))
+    }
+    assert_as_on_cpu(result, found)
+    result.passed = True
+
+
+@pytest.mark.parametrize("model", DIFFUSERS)
+def test_diffusers(environment: Find, result: Result, model: str) -> None:
+    """A model trains as on the CPU, and its pipeline draws the same images."""
+    result.what = DIFFUSERS[model]
+    out = printed(environment("swift"), result, "python", f"{OWN}/diffusion.py", model)
+    [found] = json_lines(out)
+    assert_as_on_cpu(result, found)
+    result.note = f"pixels differ by at most {found['difference']:.1e}"
+    assert found["difference"] < 1e-3
+    result.passed = True
+
+
+def test_vllm(environment: Find, result: Result) -> None:
+    """vLLM's engine with its plugin for Ascend generates as transformers does on the CPU."""
+    result.what = "vLLM, generation, eager"
+    out = printed(environment("vllm"), result, "python", f"{OWN}/generating.py")
+    [found] = [each for each in json_lines(out) if "npu" in each]
+    tokens = sum(map(len, found["npu"]))
+    result.note = f"{len(found['npu'])} prompts, {tokens} tokens as on the CPU"
+    assert found["npu"] == found["cpu"]
     result.passed = True
