@@ -86,7 +86,8 @@ def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
     if "h" in letters:
         yield figures_commands.forty(work.project, work.folder, work.runs)
     if "w" in letters:
-        yield figures_wheel.installed(work.project.root, work.folder, work.runs)
+        for figure in figures_wheel.installed(work.project.root, work.folder, work.runs):
+            yield [figure]
     if not (left := [letter for letter in letters if letter in ON_ENGINE]):
         return
     with work.session() as session:

@@ -10,6 +10,8 @@ import shlex
 import shutil
 import sys
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.result import Figure, Series
@@ -23,9 +25,12 @@ _APT = re.compile(r"`(apt-get install [^`]+)`")
 _VERSION = re.compile(r"(?<=--torch )\S+")
 _ACTIVE = ". sim/bin/activate\n"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_OF_THE_HOST = ("/etc/resolv.conf", "/etc/hosts", "/etc/ssl/certs/ca-certificates.crt")
-_PIP = ("PIP_CERT", "PIP_INDEX_URL", "PIP_DEFAULT_TIMEOUT")
+_OF_THE_HOST = ("/etc/resolv.conf", "/etc/hosts")
+_PIP = ("PIP_INDEX_URL", "PIP_DEFAULT_TIMEOUT")
+_AUTHORITIES = "/work/authorities.pem"
+_TESTED = re.compile(r"((?:\d+ failed, )?\d+ passed)\b.* in [0-9.]+s")
 _WHEELS = "CANNERY_CPU_WHEELS"
+_WHEEL = "CANNERY_SIM_WHEEL"
 _IN_ROOT = """\
 mount -t proc proc "$0/proc"
 mount --rbind /dev "$0/dev"
@@ -49,55 +54,77 @@ def lines(readme: str, torch: str) -> tuple[str, str]:
     return "\n".join([packages, *(_VERSION.sub(torch, line) for line in install)]), tests
 
 
-def installed(root: Path, folder: Path, runs: int) -> list[Figure]:
+def installed(root: Path, folder: Path, runs: int) -> Iterator[Figure]:
     """(w) The minutes until torch is installed, and those of the examples' tests after that.
 
     ``root`` is a checkout. Where PyTorch's own index cannot be reached, CANNERY_CPU_WHEELS names a
-    folder with its wheels. Needs root and mmdebstrap.
+    folder with its wheels. CANNERY_SIM_WHEEL names the wheel, if it is there already. Needs root
+    and mmdebstrap.
 
     Raises:
         EngineError: a command failed.
     """
     package = root / "packages" / "ascend-sim"
-    wheel = [sys.executable, "-m", "tools.wheel", "--machine", platform.machine()]
-    _seconds([*wheel, "--out", str(folder)], package)
+    if made := os.environ.get(_WHEEL):
+        shutil.copy(made, folder)
+    else:
+        wheel = [sys.executable, "-m", "tools.wheel", "--machine", platform.machine()]
+        _done([*wheel, "--out", str(folder)], package)
     debian = folder / "debian"
-    _seconds(["mmdebstrap", "--variant=minbase", "bookworm", str(debian)], folder)
+    _done(["mmdebstrap", "--variant=minbase", "bookworm", str(debian)], folder)
     readme = (package / "README.md").read_text(encoding="utf-8")
-    figures = []
     for torch in TORCH:
         taken = [_taken(debian, folder, package, lines(readme, torch)) for _ in range(runs or 1)]
-        figures.append(
-            Figure(
-                key=f"wheel-{torch}",
-                title=f"README of ascend-sim with torch {torch}, on a bare Debian 12",
-                unit="min",
-                ours=Series(what="to install", samples=tuple(each[0] for each in taken)),
-                detail={"test_minutes": [each[1] for each in taken], "torch": taken[-1][2]},
-            )
+        yield Figure(
+            key=f"wheel-{torch}",
+            title=f"README of ascend-sim with torch {torch}, on a bare Debian 12",
+            unit="min",
+            ours=Series(what="to install", samples=tuple(each.minutes for each in taken)),
+            detail={
+                "test_minutes": [each.test_minutes for each in taken],
+                "tests": taken[-1].tests,
+                "torch": taken[-1].torch,
+            },
         )
-    return figures
 
 
-def _taken(
-    debian: Path, folder: Path, package: Path, commands: tuple[str, str]
-) -> tuple[float, float, str]:
-    """The minutes to install and of the tests, in a copy of the root; and the torch there."""
+@dataclass(frozen=True, kw_only=True)
+class _Taken:
+    """Minutes, the last line of the tests, and the version of torch."""
+
+    minutes: float
+    test_minutes: float
+    tests: str
+    torch: str
+
+
+def _taken(debian: Path, folder: Path, package: Path, commands: tuple[str, str]) -> _Taken:
+    """Carry out the commands in a copy of the root; tests that fail are told.
+
+    Raises:
+        EngineError: it cannot be installed, or no test has passed.
+    """
     root = folder / "root"
     try:
-        _seconds(["cp", "--archive", "--reflink=auto", str(debian), str(root)], folder)
+        _done(["cp", "--archive", "--reflink=auto", str(debian), str(root)], folder)
         shutil.copytree(package / "examples", root / "work")
         for path in folder.glob("ascend_sim-*.whl"):
             shutil.copy(path, root / "work")
         for name in filter(os.path.exists, _OF_THE_HOST):
-            (root / name[1:]).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(name, root / name[1:])
         install, tests = commands
-        begin = _seconds(_inside(root, install + _wheels(root, install)), folder)
-        tested = _seconds(_inside(root, f"{_ACTIVE}{tests}"), folder)
-        _, said = run(_inside(root, f"{_ACTIVE}pip show torch"), cwd=folder, env=os.environ)
-        version = re.search(r"^Version: (.+)$", said, re.MULTILINE)
-        return round(begin / 60, 2), round(tested / 60, 2), version[1] if version else "unknown"
+        begin, _ = _done(_inside(root, install + _wheels(root, install)), folder)
+        tested, said = _done(_inside(root, f"{_ACTIVE}{tests} || true"), folder)
+        if not (told := _TESTED.findall(said)):
+            raise EngineError(Problem(what=f"no test has passed:\n{said[-1500:]}"))
+        _, shown = _done(_inside(root, f"{_ACTIVE}pip show torch"), folder)
+        version = re.search(r"^Version: (.+)$", shown, re.MULTILINE)
+        return _Taken(
+            minutes=round(begin / 60, 2),
+            test_minutes=round(tested / 60, 2),
+            tests=told[-1],
+            torch=version[1] if version else "unknown",
+        )
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
@@ -117,14 +144,17 @@ def _wheels(root: Path, install: str) -> str:
 def _inside(root: Path, commands: str) -> list[str]:
     """Runs commands of a shell there, in mounts of their own, and with pip's index of this host."""
     settings = {name: os.environ[name] for name in _PIP if name in os.environ}
+    if authorities := os.environ.get("PIP_CERT"):
+        shutil.copy(authorities, root / _AUTHORITIES[1:])
+        settings["PIP_CERT"] = _AUTHORITIES
     exported = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in settings.items())
     home = "cd /work\nexport HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive\n"
     mounts = ["unshare", "--mount", "--propagation", "private", "sh", "-ec", _IN_ROOT]
     return ["env", "-i", f"PATH={_PATH}", *mounts, str(root), f"{home}{exported}{commands}"]
 
 
-def _seconds(argv: list[str], folder: Path) -> float:
-    """Run a command.
+def _done(argv: list[str], folder: Path) -> tuple[float, str]:
+    """Run a command: its seconds, and what it said.
 
     Raises:
         EngineError: it failed.
@@ -135,4 +165,4 @@ def _seconds(argv: list[str], folder: Path) -> float:
     if code:
         what = f"'{argv[0]} ...' failed ({code}). Its last lines:\n{said[-1500:]}"
         raise EngineError(Problem(what=what, fix="See its last lines."))
-    return time.monotonic() - begin
+    return time.monotonic() - begin, said
