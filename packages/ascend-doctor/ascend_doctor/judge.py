@@ -55,6 +55,9 @@ _INSTALLING = {
 }
 """What an installer can overcome."""
 
+_MISSED = {"header-missing", "link-library", "link-symbol", "chip-not-in-cann", "build-memory"}
+"""Why a build fails, where that is told after the line that it failed."""
+
 _SAYS_WHY = re.compile(r"[Mm]emory|oom|OOM|bad_alloc")
 
 
@@ -109,6 +112,7 @@ def _outcome(reader: Reader) -> Outcome:
     root = next(_long_before(root, failing), root)
     root = next(_reasons_of_an_end(root, [*failing, *lines], alive), root)
     root = next(_not_loaded(root, events), root)
+    root = next(_why_not_built(root, failing), root)
     silent = {root.cause.id, *_SAY_LITTLE}
     follows = [each for each in _once(alive) if each.cause.id not in silent]
     notes = [each for each in notes if each.cause.id != root.cause.id]
@@ -208,6 +212,12 @@ def _not_loaded(root: Event, events: list[Event]) -> Iterator[Event]:
             before = (each.file, each.number) < (root.file, root.number)
             if before and each.weak and _COMPILED.search(each.text) and "library" in each.values:
                 yield each
+
+
+def _why_not_built(root: Event, failing: list[Event]) -> Iterator[Event]:
+    """What a build missed, if the root only says that it failed."""
+    if root.cause.id == "build-failed":
+        yield from (each for each in failing if each.cause.id in _MISSED and each.file == root.file)
 
 
 def _times(events: list[Event]) -> dict[int, list[Time]]:

@@ -194,7 +194,7 @@ def _library(text: str) -> Judged | None:
     match = _MISSING.search(text) if ".so" in text else None
     if not match:
         return None
-    library = match["library"] or match["cdll"] or match["cdll__2"]
+    library = next(filter(None, match.groups()))
     if "LD_PRELOAD" in text:
         return "preload-missing", {"library": library}
     if text.endswith("Permission denied", match.end()):

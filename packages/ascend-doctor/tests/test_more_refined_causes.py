@@ -11,6 +11,105 @@ from tests.test_evidence import SITE, frame, reported, traceback
 
 REFINED = [
     (
+        "ValueError: Unknown engine: nine. Must be one of ['a', 'b'].",
+        "'nine' as engine",
+        "newest pair",
+    ),
+    ("[ERROR] no cards: /dev/davinci_manager not exist", "/dev/davinci_manager", "--device /dev"),
+    (
+        "ImportError: libmindspore_nine.so: cannot open shared object file",
+        "_nine.so",
+        "find / -name",
+    ),
+    (
+        "RuntimeError: E40024: Failed call Python Func [nine], Reason[x]",
+        "Func [nine]",
+        "import tbe",
+    ),
+    ("panic: runtime error: index out of range [9]", "index out of range [9]", "CRDs"),
+    (
+        'level=error msg="failed to open nine: x is not supported"',
+        "nine",
+        "switch that feature off",
+    ),
+    (
+        'Warning  FailedX  3s  kubelet  no runtime for "ascend" is configured',
+        "ascend",
+        "containerd",
+    ),
+    (
+        "RuntimeError: Could not run 'torchvision::nine' with arguments from the 'NPU' backend.",
+        "::nine",
+        "torchvision_npu",
+    ),
+    (
+        'CMake Error at a:2:\n  Could not find a package configuration file provided by\n "Nine"',
+        "Nine",
+        "-DNine_DIR",
+    ),
+    (
+        "E10016: Opname [nine] specified in [--input_shape] is not found in the model.",
+        "no input nine",
+        "NAME:1",
+    ),
+    (
+        "E19010: No parser is registered for Op [/m/Nine, optype [ai.onnx::13::Nine]].",
+        "operator Nine",
+        "opset_version=11",
+    ),
+    (
+        "[ERROR] load model from file failed, model file is a.om, errorCode is 500002",
+        ".om model",
+        "--soc_version=",
+    ),
+    (
+        "[ERROR] input size mismatch: model input size is 602112, but the given is 150528",
+        "602112 and 150528",
+        "AIPP",
+    ),
+    (
+        "ValueError: The environment variable NINE_FILE is not set",
+        "NINE_FILE is not set",
+        "export NINE_FILE",
+    ),
+    (
+        "RuntimeError: NINE_TIMEOUT value [9] is invalid, it should be in range [120, 7200]",
+        "[120, 7200]",
+        "export NINE",
+    ),
+    ("PermissionError: [Errno 13] Permission denied: '/opt/nine'", "/opt/nine", "chown -R"),
+    (
+        "E1: error\nthe current working operator name is NineOperation",
+        "NineOperation of ATB",
+        "ATB_LOG_TO_STDOUT",
+    ),
+    (
+        "[ERROR] TBE(1,python3): Unsupported soc version Ascend910_9",
+        "Ascend910_9",
+        "SOC_VERSION=Ascend910_9",
+    ),
+    (
+        (
+            "AssertionError: Check batch related parameters. train_batch_size is not "
+            "equal to a * b * c 32 != 4 * 1 * 2"
+        ),
+        "32, and must be 4 * 1 * 2",
+        'write "auto"',
+    ),
+    (
+        "ValueError: max_model_len (9000) is greater than the derived max_model_len (x=8000)",
+        "8000",
+        "Set max_model_len to 8000",
+    ),
+    (
+        (
+            "subprocess.CalledProcessError: Command '['/usr/bin/gcc']' returned 1\n"
+            "a.c:2:10: fatal error: Python.h: No such file or directory"
+        ),
+        "Python.h",
+        "python3-dev",
+    ),
+    (
         (
             "make: relocation error: /usr/lib64/libnine.so.2: symbol nine version N_7 not defined "
             "in file libten.so.7 with link time reference"
