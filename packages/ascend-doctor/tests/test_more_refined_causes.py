@@ -11,6 +11,26 @@ from tests.test_evidence import SITE, frame, reported, traceback
 
 REFINED = [
     (
+        (
+            "ERROR: Could not find a version that satisfies the requirement nine==9 "
+            "(from versions: 7, 8)"
+        ),
+        "no nine==9",
+        "one of those versions",
+    ),
+    (
+        "a.cpp:1:2: fatal error: torch_npu/nine.h: No such file",
+        "torch_npu/nine.h",
+        "torch_npu.__file__",
+    ),
+    ("AssertionError: size nine (8) must divide number ten (28)", "(28) cannot be", "divides 28"),
+    ("ModuleNotFoundError: No module named 'transformers.nine'", "nine", "pip show transformers"),
+    (
+        "[ERROR] runtime: ERROR: owner not right /opt/nine 1001",
+        "/opt/nine",
+        "chown root:root /opt/nine",
+    ),
+    (
         "ValueError: Unknown engine: nine. Must be one of ['a', 'b'].",
         "'nine' as engine",
         "newest pair",
