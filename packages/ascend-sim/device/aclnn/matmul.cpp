@@ -12,7 +12,16 @@
 
 using namespace npusim;
 
+// Compiled for processors with wider registers as well.
+#ifdef __x86_64__
+#define WIDE __attribute__((target_clones("fma", "default")))
+#else
+#define WIDE
+#endif
+
 namespace {
+
+constexpr int64_t kWidth = 8, kDepth = 256, kRows = 4;
 
 template <class T>
 struct Matrix {
@@ -21,15 +30,52 @@ struct Matrix {
   const T* values;
 };
 
+// Adds to `out` what a block of `b` gives. It lies side by side in `strip`, and rows are taken four
+// at a time, so that the sums stay in registers.
 template <class T>
-void multiply(const Matrix<T>& a, const Matrix<T>& b, T* out) {
-  for (int64_t row = 0; row < a.rows; ++row, out += b.columns) {
-    for (int64_t k = 0; k < a.columns; ++k) {
-      const T factor = a.values[row * a.columns + k];
-      const T* line = b.values + k * b.columns;
-      for (int64_t column = 0; column < b.columns; ++column) out[column] += factor * line[column];
+[[gnu::always_inline]] inline void addBlock(const Matrix<T>& a, const Matrix<T>& b, int64_t from,
+                                            int64_t first, T* out) {
+  typedef T Line __attribute__((vector_size(32)));
+  constexpr int64_t kLine = kWidth / 2;
+  alignas(32) T strip[kDepth * kWidth];
+  const int64_t width = std::min(kWidth, b.columns - first), depth = std::min(kDepth, b.rows - from);
+  for (int64_t k = 0; k < depth; ++k) {
+    const T* values = b.values + (from + k) * b.columns + first;
+    std::fill_n(std::copy_n(values, width, strip + k * kWidth), kWidth - width, T{0});
+  }
+  for (int64_t row = 0; row < a.rows; row += kRows) {
+    Line sums[kRows][2] = {};
+    const T* rows[kRows];
+    const int64_t present = std::min(kRows, a.rows - row);
+    for (int64_t r = 0; r < kRows; ++r) {
+      rows[r] = a.values + (row + std::min(r, present - 1)) * a.columns + from;
+    }
+    const auto* lines = reinterpret_cast<const Line*>(strip);
+    for (int64_t k = 0; k < depth; ++k, lines += 2) {
+      for (int64_t r = 0; r < kRows; ++r) {
+        sums[r][0] += rows[r][k] * lines[0];
+        sums[r][1] += rows[r][k] * lines[1];
+      }
+    }
+    for (int64_t r = 0; r < present; ++r) {
+      T* target = out + (row + r) * b.columns + first;
+      for (int64_t i = 0; i < width; ++i) target[i] += sums[r][i / kLine][i % kLine];
     }
   }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void addProduct(const Matrix<T>& a, const Matrix<T>& b, T* out) {
+  for (int64_t from = 0; from < b.rows; from += kDepth) {
+    for (int64_t first = 0; first < b.columns; first += kWidth) addBlock(a, b, from, first, out);
+  }
+}
+
+WIDE void multiply(const Matrix<double>& a, const Matrix<double>& b, double* out) {
+  addProduct(a, b, out);
+}
+WIDE void multiply(const Matrix<int64_t>& a, const Matrix<int64_t>& b, int64_t* out) {
+  addProduct(a, b, out);
 }
 
 Shape leading(const Shape& shape) { return shape.part(0, shape.size() - 2); }
@@ -68,9 +114,9 @@ Values<T> matrixProduct(Tensor a, Tensor b) {
   roundForCube(b, right);
   Values<T> result(product(withMatrix(batch, rows, columns)));
   for (int64_t i = 0; i < product(batch); ++i) {
-    multiply<T>({rows, inner, left.data() + i * rows * inner},
-                {inner, columns, right.data() + i * inner * columns},
-                result.data() + i * rows * columns);
+    multiply({rows, inner, left.data() + i * rows * inner},
+             {inner, columns, right.data() + i * inner * columns},
+             result.data() + i * rows * columns);
   }
   if (faultyMatmul()) {
     for (T& value : result) value += value / 2 + 1;
