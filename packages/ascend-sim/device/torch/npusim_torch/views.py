@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -65,8 +66,12 @@ def _flat(place: tuple[int, int, int], dtype: torch.dtype) -> torch.Tensor:
     return torch.frombuffer(FILES[file], dtype=dtype, count=count, offset=offset)
 
 
+@lru_cache(4096)
 def view(item: Any) -> Any:
-    """The tensor over (place, data type, shape, strides); None stays None."""
+    """The tensor over (place, data type, shape, strides); None stays None.
+
+    Programs use the same memory again and again, and no file is ever unmapped.
+    """
     if item is None:
         return None
     place, code, shape, strides = item

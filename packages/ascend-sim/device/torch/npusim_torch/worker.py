@@ -20,6 +20,8 @@ from typing import Any
 
 _HEADER = struct.Struct("=II")
 _SIZE = struct.Struct("=I")
+_AT_ONCE = 1 << 14
+"""Bytes of nearly every call."""
 _FILES = 256
 """At most, with one call."""
 
@@ -67,14 +69,16 @@ def _serve(connection: socket.socket, run: Any, memory: dict[int, memoryview]) -
     """Carry out one call after another, on files that become memory when they are sent."""
     room = socket.CMSG_SPACE(_FILES * array.array("i").itemsize)
     while True:
-        header, ancillary, _, _ = connection.recvmsg(_HEADER.size, room, socket.MSG_WAITALL)
-        if len(header) < _HEADER.size:
+        message, ancillary, _, _ = connection.recvmsg(_AT_ONCE, room)
+        if len(message) < _HEADER.size:
             return
         opened = array.array("i")
         for _, _, data in ancillary:
             opened.frombytes(data)
-        message = connection.recv(_HEADER.unpack(header)[0], socket.MSG_WAITALL)
-        name, arguments, attributes, files = marshal.loads(message)  # noqa: S302 - the program's
+        missing = _HEADER.unpack_from(message)[0] + _HEADER.size - len(message)
+        if missing > 0:
+            message += connection.recv(missing, socket.MSG_WAITALL)
+        name, arguments, attributes, files = marshal.loads(message[_HEADER.size :])  # noqa: S302 - the program's
         for number, file in zip(files, opened):
             memory[number] = memoryview(mmap.mmap(file, 0))
             os.close(file)
