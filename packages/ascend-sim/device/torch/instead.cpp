@@ -23,9 +23,8 @@ namespace {
 // takes 100 to 200 us. Here an element takes 2 ns where it is moved, added or compared, and 10 to
 // 20 ns where a function of it is computed, or where it has 16 bits. A product of 100 x 100 matrices
 // is what the image tests compare.
-constexpr int64_t kLarge = 12288;
+constexpr int64_t kLarge = 20000;
 constexpr int64_t kLargeSimple = 65536;
-constexpr int64_t kLargeProduct = 20000;
 
 enum class Policy { Automatic, Always, Never };
 
@@ -79,29 +78,28 @@ bool isAmong(const char* (&names)[count], const char* name) {
   return std::any_of(names, names + count, [=](auto each) { return !std::strcmp(each, name); });
 }
 
-int64_t large(const char* name, const Operands& operands) {
-  static const char* simple[] = {
-      "Abs",         "Add",        "Adds",       "Cast",        "Cat",        "Div",
-      "Divs",        "EqScalar",   "EqTensor",   "Gather",      "GtScalar",   "IndexSelect",
-      "InplaceAdd",  "InplaceAdds", "InplaceCopy", "InplaceFillScalar", "InplaceOne", "InplaceZero",
-      "LayerNorm",   "LtScalar",   "Maximum",    "Mean",        "MeanV2",     "Minimum",
-      "Mul",         "Muls",       "NeScalar",   "Neg",         "ReduceSum",  "Relu",
-      "SWhere",      "Stack",      "Sub",        "Subs",        "ThresholdBackward"};
-  const bool is_simple = isAmong(simple, name) || !std::strncmp(name, "Foreach", 7);
-  return is_simple && !operands.half ? kLargeSimple : kLarge;
-}
-
 bool isProduct(const char* name) {
   static const char* products[] = {"Matmul", "Mm", "BatchMatMul", "Addmm", "Baddbmm"};
   return isAmong(products, name);
 }
 
+// Whether an operator does little with each element.
+bool isSimple(const char* name) {
+  static const char* simple[] = {
+      "Abs", "Add", "Addcdiv", "Addcmul", "Adds", "Cast", "Cat", "Div", "Divs", "EqScalar",
+      "EqTensor", "Gather", "GtScalar", "IndexSelect", "LayerNorm", "LtScalar", "Maximum", "Mean",
+      "MeanV2", "Minimum", "Mul", "Muls", "NeScalar", "Neg", "ReduceSum", "Relu", "SWhere",
+      "Sqrt", "Stack", "Sub", "Subs", "ThresholdBackward",
+      "InplaceAdd", "InplaceAddcdiv", "InplaceAddcmul", "InplaceAdds", "InplaceCopy",
+      "InplaceFillScalar", "InplaceMul", "InplaceMuls", "InplaceOne", "InplaceZero"};
+  return isAmong(simple, name) || std::strncmp(name, "Foreach", 7) == 0;
+}
+
 bool wanted(int index, const Operands& operands) {
   if (policy() == Policy::Always || !operands.simulated) return true;
   const char* name = torch_operators[index].name;
-  const bool product = isProduct(name);
-  if (product && (faultyMatmul() || isFirstGeneration())) return false;
-  return operands.largest >= (product ? kLargeProduct : large(name, operands));
+  if (isProduct(name) && (faultyMatmul() || isFirstGeneration())) return false;
+  return operands.largest >= (isSimple(name) && !operands.half ? kLargeSimple : kLarge);
 }
 
 }  // namespace
