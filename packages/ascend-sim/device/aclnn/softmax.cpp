@@ -15,7 +15,8 @@ void LogSoftmax(const Tensor& self, int64_t dim, const Tensor& out) {
     const double top = *std::max_element(row, row + length);
     double sum = 0;
     for (int64_t i = 0; i < length; ++i) sum += std::exp(row[i] - top);
-    for (int64_t i = 0; i < length; ++i) row[i] = row[i] - top - std::log(sum);
+    const double logarithm = std::log(sum);
+    for (int64_t i = 0; i < length; ++i) row[i] = row[i] - top - logarithm;
   });
 }
 
