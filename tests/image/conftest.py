@@ -12,6 +12,8 @@ import base64
 import functools
 import json
 import os
+import shlex
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -31,7 +33,7 @@ from cannery.verify.verification import LeftOut
 
 Probe = Callable[..., dict[str, Any]]
 Start = Callable[..., Future[dict[str, Any]]]
-Begin = Callable[[str], Future[CommandResult]]
+Wait = Callable[[], CommandResult]
 Locked = Callable[[str], SpecifierSet]
 
 ON_DEVICE = {"device": {"driver", "toolkit", "torch_npu"}, "train": {"deepspeed"}}
@@ -50,6 +52,13 @@ $ASCEND_HOME_PATH/devlib, the link to it, is in the newer layout only.
 
 TRUST = f"$(test ! -e {TRUSTED} || echo PIP_CERT={TRUSTED} SSL_CERT_FILE={TRUSTED})"
 """The variables that make a program in the container trust what the host trusts."""
+
+SHARED = {"ascend-doctor": ["ascend_doctor.command"]}
+"""The zipped Python programs that several checks run, and what one process imports of them for all.
+
+Compiling them takes seconds under emulation, and no check is about how they start. pip is none of
+them: the guard looks at how its process has started.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -186,16 +195,44 @@ def _answer(name: str, code: int, stdout: str, stderr: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def begin(host: Host, pool: ThreadPoolExecutor) -> Begin:
-    """Begins a command in the container, once, and returns what will come of it."""
-    return functools.cache(lambda command: pool.submit(host.run, command))
+def begun(
+    request: pytest.FixtureRequest,
+    host: Host,
+    pool: ThreadPoolExecutor,
+    start: Start,
+    record: dict[str, Any],
+) -> dict[str, Wait]:
+    """Begins the commands of all markers ``runs``; for each, what waits for its result."""
+    items = (item for item in request.session.items if not item.get_closest_marker("skip"))
+    commands = dict.fromkeys(command for item in items for command in _commands(item, record))
+    shared: dict[str, dict[str, Any]] = defaultdict(dict)
+    waits: dict[str, Wait] = {}
+    for command in commands:
+        argv = shlex.split(command)
+        if argv[0] in SHARED:
+            shared[argv[0]][command] = {"argv": argv}
+        else:
+            waits[command] = pool.submit(host.run, command).result
+
+    def result(answers: Future[dict[str, Any]], command: str) -> CommandResult:
+        own = answers.result()[command]
+        said = own["stdout"], own["stderr"]
+        return CommandResult(host.backend, own["code"], command.encode(), *said)
+
+    for name, programs in shared.items():
+        asked = {"modules": SHARED[name], "places": [name], "programs": programs}
+        answers = start("copies", json.dumps(asked))
+        waits |= {command: functools.partial(result, answers, command) for command in programs}
+    return waits
 
 
 @pytest.fixture
-def ran(request: pytest.FixtureRequest, begin: Begin, record: dict[str, Any]) -> CommandResult:
+def ran(
+    request: pytest.FixtureRequest, begun: dict[str, Wait], record: dict[str, Any]
+) -> CommandResult:
     """What came of the command of the check's marker ``runs``."""
     [command] = _commands(request.node, record)
-    return begin(command).result()
+    return begun[command]()
 
 
 def _commands(item: pytest.Item, record: dict[str, Any]) -> list[str]:
@@ -235,11 +272,7 @@ def _look_before_touching(
         request.getfixturevalue("facts")
     if imports:
         start("imports", *imports, env=DEVLIB)
-    begin, record = request.getfixturevalue("begin"), request.getfixturevalue("record")
-    for item in request.session.items:
-        if not item.get_closest_marker("skip"):
-            for command in _commands(item, record):
-                begin(command)
+    request.getfixturevalue("begun")
 
 
 @pytest.fixture(scope="session")
@@ -281,7 +314,8 @@ def torch_alone(
 def on_device(probe: Probe, checked: frozenset[str]) -> Callable[[str], dict[str, Any]]:
     """The answer of a probe that uses the device; all of them import torch_npu together."""
     names = [name for name, components in ON_DEVICE.items() if components & checked]
-    asked = {"modules": ["torch", "torch_npu"], "probes": {each: _encoded(each) for each in names}}
+    probes = {each: {"code": _encoded(each)} for each in names}
+    asked = {"modules": ["torch", "torch_npu"], "places": [], "programs": probes}
 
     def answer(name: str) -> dict[str, Any]:
         all_of_them = probe("copies", json.dumps(asked))

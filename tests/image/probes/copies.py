@@ -1,37 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs in the container: imports modules once, and runs each probe in a copy of this process.
+"""Runs in the container: imports modules once, and runs each program in a copy of this process.
 
-Importing torch takes most of the time of a probe that uses it. A copy is as good as a process of its
-own, as long as nothing has used the device before.
+Importing torch, or compiling the doctor, takes most of the time of a program that uses it. A copy is
+as good as a process of its own, as long as importing is all that was done before.
 """
 
 import base64
 import importlib
 import json
 import os
+import runpy
+import shutil
 import sys
 import tempfile
 
 ASKED = json.loads(sys.argv[1])
+"""The modules, the programs by a name, and where modules are that Python does not find itself."""
 
 
-def are_imported(names):
+def are_imported(names, places):
     """Import the modules; whether that went well."""
+    found = list(map(shutil.which, places))
     try:
+        sys.path[:0] = found
         for name in names:
             importlib.import_module(name)
     except BaseException:
         return False
+    finally:
+        del sys.path[: len(found)]
     return True
 
 
-def run_here(code, is_copy):
+def run_code(code, is_copy):
     sys.argv = ["-c"]
     if not is_copy:
         os.execv(sys.executable, [sys.executable, "-c", code])
     exec(compile(code, "probe", "exec"), {"__name__": "__main__"})
-    # The copy ends as any process does, and what goes wrong then is in its exit code.
-    sys.exit()
+
+
+def run_program(argv, is_copy):
+    path = shutil.which(argv[0])
+    if not path:
+        sys.exit("%s is not in PATH" % argv[0])
+    if not is_copy or not is_for_this_python(path):
+        os.execv(path, [path] + argv[1:])
+    sys.argv = [path] + argv[1:]
+    sys.path[0] = os.path.dirname(path)
+    runpy.run_path(path, run_name="__main__")
+
+
+def is_for_this_python(path):
+    """Whether the first line of a program names this interpreter, and none of a venv."""
+    with open(path, "rb") as stream:
+        first = os.fsdecode(stream.readline())
+    words = first[2:].split() if first.startswith("#!") else []
+    if words[:1] == ["/usr/bin/env"]:
+        words = list(map(shutil.which, words[1:]))
+    if len(words) != 1 or not words[0] or sys.prefix != sys.base_prefix:
+        return False
+    settings = os.path.join(os.path.dirname(words[0]), "..", "pyvenv.cfg")
+    is_this = os.path.realpath(words[0]) == os.path.realpath(sys.executable)
+    return is_this and not os.path.exists(settings)
 
 
 def text_of(stream):
@@ -39,10 +69,10 @@ def text_of(stream):
     return stream.read().decode("utf-8", "replace")
 
 
-# What is left of an import that failed would change what the probes find.
-is_ready = are_imported(ASKED["modules"])
+# What is left of an import that failed would change what the programs find.
+is_ready = are_imported(ASKED["modules"], ASKED["places"])
 answers = {}
-for name, encoded in ASKED["probes"].items():
+for name, asked in ASKED["programs"].items():
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -50,7 +80,12 @@ for name, encoded in ASKED["probes"].items():
         if not child:
             os.dup2(out.fileno(), 1)
             os.dup2(err.fileno(), 2)
-            run_here(base64.b64decode(encoded).decode(), is_ready)
+            if "argv" in asked:
+                run_program(asked["argv"], is_ready)
+            else:
+                run_code(base64.b64decode(asked["code"]).decode(), is_ready)
+            # The copy ends as any process does, and what goes wrong then is in its exit code.
+            sys.exit()
         _, status = os.waitpid(child, 0)
         code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status)
         answers[name] = {"code": code, "stdout": text_of(out), "stderr": text_of(err)}

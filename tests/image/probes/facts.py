@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs in the container: prints what is there as one line of JSON. Python 3.7, stdlib only."""
 
+import email
 import json
 import os
 import platform
@@ -258,10 +259,17 @@ def installed(**where):
     return every(**where)
 
 
+def header(package):
+    """The fields of a package's metadata, without its description, which is long."""
+    names = ("METADATA", "PKG-INFO", "")
+    text = next(filter(None, (package.read_text(name) for name in names)), "")
+    return email.message_from_string(text.partition("\n\n")[0])
+
+
 def distributions():
     names = {}
     for each in installed():
-        meta = each.metadata
+        meta = header(each)
         own = {"version": meta["Version"], "summary": meta["Summary"] or ""}
         # Of two with one name Python imports the first.
         names.setdefault(re.sub(r"[-_.]+", "-", meta["Name"]).lower(), own)
@@ -272,8 +280,9 @@ def twice():
     """The packages with two versions in the folder of the image's packages."""
     versions = {}
     for each in installed(path=[RECORD["site_packages"]]):
-        name = re.sub(r"[-_.]+", "-", each.metadata["Name"] or "").lower()
-        versions.setdefault(name, set()).add(each.metadata["Version"])
+        meta = header(each)
+        name = re.sub(r"[-_.]+", "-", meta["Name"] or "").lower()
+        versions.setdefault(name, set()).add(meta["Version"])
     return {name: sorted(each) for name, each in versions.items() if len(each) > 1}
 
 
