@@ -10,6 +10,9 @@ import pytest
 from tests.cli.checkout import Checkout
 from tests.cli.indexes import LAST_KNOWN, Index, update_all
 
+KNOWN = "app: MindSpeed-LLM v26.1.0", "app: MindSpeed-LLM v26.0.0"
+"""A change after which no application has a release that is new."""
+
 PAIR = f"PyTorch 2.9.0 with torch_npu {LAST_KNOWN} on CANN 9.2.0"
 
 
@@ -17,8 +20,7 @@ PAIR = f"PyTorch 2.9.0 with torch_npu {LAST_KNOWN} on CANN 9.2.0"
 def test_unavailable_pairs_are_reported_and_not_written(
     checkout: Checkout, index: Index, options: tuple[str, ...]
 ) -> None:
-    known = "app: MindSpeed-LLM v26.1.0", "app: MindSpeed-LLM v26.0.0"
-    checkout.edit(*known, "cannery/data/compat.yaml")  # the newest that this checkout has
+    checkout.edit(*KNOWN, "cannery/data/compat.yaml")
     before = checkout.state()
     done = update_all(checkout, index, "--new", *options)
     done.accepted("there is nothing new that --write would add")
@@ -28,11 +30,12 @@ def test_unavailable_pairs_are_reported_and_not_written(
     assert checkout.state() == before
 
 
-def test_check_fails_if_there_is_something_new(original: Checkout, index: Index) -> None:
-    before = original.state()
-    done = update_all(original, index, "--new", "--check")
+def test_check_fails_if_there_is_something_new(checkout: Checkout, index: Index) -> None:
+    checkout.edit(*KNOWN, "cannery/data/compat.yaml")
+    before = checkout.state()
+    done = update_all(checkout, index, "--new", "--check")
     assert done.code == 4, done.err
-    assert original.state() == before
+    assert checkout.state() == before
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,8 @@ HAS = (
 
 UBUNTU_HAS = (
     *("arch-test", "debian-archive-keyring", "docker-registry", "fonts-wqy-microhei"),
-    *("libmpich-dev", "mmdebstrap", "mpich", "qemu-user-static", "rootlesskit"),
+    *("libmpich-dev", "mmdebstrap", "mpich", "podman", "qemu-user-static", "rootlesskit"),
+    *("slurm-client", "slurmctld", "slurmd"),
 )
 """The packages that setup.sh may install and that Ubuntu 24.04 has, too."""
 
