@@ -15,19 +15,18 @@ from conformance.program import write_file
 PAGE = Path(__file__).parents[2] / "conformance" / "frameworks.md"
 HEAD = """# Frameworks on the software device
 
-`nox -s frameworks` wrote this page. It makes a virtual environment for each framework with the
-locked versions of the image that has it, installs the wheel `ascend-sim` beside them, and trains
-tiny models of random weights through the frameworks' own commands, in torch_npu's default mode, on
-`ascend-sim run`, which refuses what a 910B refuses. Nothing is downloaded but packages; vLLM is
-built from its sources for the device "empty", as for its image, and diffusers is in no image. On
-x86_64 torch is the build for CUDA, which is the only one in the package index; it computes on the
-CPU.
+`nox -s frameworks` wrote this page, or its tests one by one. It makes a virtual environment
+for each framework with the locked versions of the image that has it, installs the wheel
+`ascend-sim` beside them, and trains tiny models of random weights through the frameworks' own
+commands, in torch_npu's default mode, on `ascend-sim run`, which refuses what a 910B refuses.
+Nothing is downloaded but packages; diffusers is in no image, and was put beside ms-swift. On x86_64
+torch is the build for CUDA, which is the only one in the package index; it computes on the CPU.
 
 A training passes if every loss is finite and the last is below 0.9 of the first. Where the page
 gives a loss on the CPU, the same program was run on the CPU too, without ranks, and a training
 passes if the loss falls and at each step differs from the one on the CPU by less than 0.001, or by
-less than 0.02 where it computes in bfloat16. Models of transformers and vLLM must also generate the
-same tokens as on the CPU, and pipelines of diffusers draw the same image within 0.001.
+less than 0.02 where it computes in bfloat16. Models that generate must also give the same tokens as
+on the CPU, and pipelines of diffusers draw the same image within 0.001.
 
 verl 0.9.1 has trainers for PPO and GRPO only beside a server of vLLM, SGLang or TensorRT-LLM (the
 table of `verl/workers/rollout/base.py`), which its image does not have.

@@ -207,7 +207,7 @@ def test_diffusers(environment: Find, result: Result, model: str) -> None:
 
 def test_vllm(environment: Find, result: Result) -> None:
     """vLLM's engine with its plugin for Ascend generates as transformers does on the CPU."""
-    result.what = "vLLM, generation, eager"
+    result.what = 'vLLM for the device "empty", generation, eager'
     out = printed(environment("vllm"), result, "python", f"{OWN}/generating.py")
     [found] = [each for each in json_lines(out) if "npu" in each]
     tokens = sum(map(len, found["npu"]))
