@@ -79,7 +79,7 @@ def trained(model: Any, device: str) -> "list[float]":
     scheduler = DDPMScheduler()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     losses = []
-    model.train()
+    model.eval()  # in training, DiT leaves out random labels, and each device draws others
     for _ in range(STEPS):
         guessed = model(scheduler.add_noise(images, noise, times), times, **labels).sample
         loss = torch.nn.functional.mse_loss(guessed[:, : shape[1]], noise)
@@ -92,7 +92,6 @@ def trained(model: Any, device: str) -> "list[float]":
 
 def drawn(model: Any, decoder: Any, device: str) -> Any:
     """Images of the model's pipeline, from noise of the CPU."""
-    model.eval()
     generator = torch.Generator().manual_seed(1)
     if isinstance(model, UNet2DModel):
         pipeline = DDPMPipeline(model, DDPMScheduler())
