@@ -22,11 +22,10 @@ figures:
   h  commands in a project of forty targets
   i  the image tests
   k  cold build with packages of real size
-   w  README of ascend-sim on a bare Debian 12, with three releases of torch (12 GB to download)
 
-All figures but h and w start a separate engine. They need root, dockerd, iproute2, iptables and
-disk space (e: 40 GB; k: 6 GB and 5 times --real-size); w needs root and mmdebstrap. All figures
-together take hours under emulation.
+All figures but h start a separate engine. They need root, dockerd, iproute2, iptables and disk
+space (e: 40 GB; k: 6 GB and 5 times --real-size). All figures together take hours under
+emulation.
 """
 
 

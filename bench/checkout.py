@@ -14,7 +14,7 @@ from cannery.matrix.project import Project
 
 _NEEDED = (
     *("build.py", "matrix.yaml", "publish.yaml", "pyproject.toml"),
-    *("LICENSE", "README.md", "docs/forty-images.md", "docs/targets.md"),
+    *("README.md", "docs/forty-images.md", "docs/targets.md"),
     *("cannery", "images", "packages/ascend-sim", "tests", "verified"),
 )
 _LEFT_OUT = shutil.ignore_patterns("__pycache__")

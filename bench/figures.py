@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import figures_build, figures_commands, figures_real, figures_set, figures_wheel
+from bench import figures_build, figures_commands, figures_real, figures_set
 from bench.engine import private_engine
 from bench.figures_build import Plan
 from bench.result import Figure
@@ -29,7 +29,7 @@ ON_ENGINE: dict[str, Builds] = {
 }
 """In this order, because a figure uses images that an earlier one has built; (e) removes them."""
 
-WITHOUT_ENGINE = ("h", "w")
+WITHOUT_ENGINE = ("h",)
 LETTERS = sorted([*ON_ENGINE, *WITHOUT_ENGINE])
 
 
@@ -85,9 +85,6 @@ def measured(work: Work, letters: Sequence[str]) -> Iterator[list[Figure]]:
     """
     if "h" in letters:
         yield figures_commands.forty(work.project, work.folder, work.runs)
-    if "w" in letters:
-        for figure in figures_wheel.installed(work.project.root, work.folder, work.runs):
-            yield [figure]
     if not (left := [letter for letter in letters if letter in ON_ENGINE]):
         return
     with work.session() as session:

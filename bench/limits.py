@@ -71,12 +71,6 @@ LIMITS: dict[str, Limit] = {
         "torch in emulated containers",
     ),
     "ci-again": _value(12, "min", "the same sessions; most of what they build is in the cache"),
-    **{
-        f"wheel-{torch}": _value(
-            5, "min", "the download of torch, of which the one for CUDA has GBs of libraries"
-        )
-        for torch in ("2.7.1", "2.10.0", "2.13.0")
-    },
     "cold": Limit(bounded_by=f"the processors (next figure): {_ONE}", at_most=0.12),
     "cold-processor": _value(
         65,
