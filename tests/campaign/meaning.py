@@ -31,7 +31,13 @@ from cannery.publish.policy import Publishing, load
 
 _NOWHERE = Span(file="", line=0, column=0)
 _TRUE = {"true", "yes", "on"}
-_DEFAULTS = {"edition": "release", "chip": "910b"}
+_DEFAULTS = {
+    "edition": "release",
+    "chip": "910b",
+    "immutable": "{target}-{key}",
+    "moving": "{target}",
+    "platforms": "{target}-multi",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,16 @@ from packaging.version import Version
 
 from cannery.common.bases import Base, File, Python
 from cannery.common.cann_version import CannRange, CannVersion
-from cannery.common.model import MACHINE_OF, Application, CannPackages, CannRelease, Layout, Target
+from cannery.common.model import (
+    EXTRAS,
+    MACHINE_OF,
+    TRITON_ASCEND,
+    Application,
+    CannPackages,
+    CannRelease,
+    Layout,
+    Target,
+)
 from cannery.common.wheels import VendorWheel
 from cannery.compat import facts
 from cannery.compat.sources import Row
@@ -74,6 +83,8 @@ def _of_wheels(row: facts.Wheels) -> Iterator[dict[str, Any]]:
             yield {**asked, "torch": torch, "torch_npu": version}
         elif row.package == "mindspore":
             yield {**asked, "mindspore": version}
+        elif row.package == EXTRAS[TRITON_ASCEND]:
+            yield {**asked, TRITON_ASCEND: version}
         else:
             yield {**asked, "package": f"{row.package}=={version}"}
 
@@ -193,6 +204,7 @@ def _filled(stock: Target, asked: dict[str, Any]) -> Target:
         apex=apex,
         deepspeed=asked.get("deepspeed", ""),
         application=application,
+        extras={TRITON_ASCEND: asked[TRITON_ASCEND]} if TRITON_ASCEND in asked else {},
         requirements=tuple(filter(None, needed)),
     )
 
