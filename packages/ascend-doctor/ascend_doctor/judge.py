@@ -43,6 +43,11 @@ _STATES = pattern("states")
 _LAST, _EXCERPT = 1, 2
 """With which lines a log ends; what is no longer is a part that somebody chose."""
 
+_CHAIN = 4
+"""How many lines before its end the first one of a chain of errors can be."""
+
+_EXPECTS = re.compile(r"[Ff]ailed to find \S+ \S+ in \S+|set \w+ to \[\S+\].{0,40}, but not found")
+
 _ON_THE_CARD = {"operator-crash", "operator-timeout", "aicpu-failed", "operator-arguments"}
 """Symptoms that do not follow from a reason that is told later."""
 
@@ -113,6 +118,7 @@ def _outcome(reader: Reader) -> Outcome:
     root = next(_reasons_of_an_end(root, [*failing, *lines], alive), root)
     root = next(_not_loaded(root, events), root)
     root = next(_why_not_built(root, failing), root)
+    root = next(_first_of_chain(root, lines), root)
     silent = {root.cause.id, *_SAY_LITTLE}
     follows = [each for each in _once(alive) if each.cause.id not in silent]
     notes = [each for each in notes if each.cause.id != root.cause.id]
@@ -218,6 +224,15 @@ def _why_not_built(root: Event, failing: list[Event]) -> Iterator[Event]:
     """What a build missed, if the root only says that it failed."""
     if root.cause.id == "build-failed":
         yield from (each for each in failing if each.cause.id in _MISSED and each.file == root.file)
+
+
+def _first_of_chain(root: Event, lines: list[Event]) -> Iterator[Event]:
+    """The line just before ``root`` with a name and what was expected, if the root has neither."""
+    if root.cause.kind == "wait" or root.cause.id == "hccl-config":
+        for each in lines:
+            near = each.file == root.file and 0 < root.number - each.number <= _CHAIN
+            if near and _EXPECTS.search(each.text):
+                yield each
 
 
 def _times(events: list[Event]) -> dict[int, list[Time]]:

@@ -76,12 +76,13 @@ def judge_line(text: str, before: tuple[str, ...] = ()) -> Judged | None:
 
     ``before`` are the lines before it, of which a traceback names files.
     """
-    for judge in (_gone, _symbol, _reference, _old_library, _library):
+    for judge in (_gone, _reference, _old_library, _library):
         judged = judge(text)
         if judged:
             return judged
     return (
-        _operator(text, before)
+        _symbol(text, before)
+        or _operator(text, before)
         or _module(text, before)
         or _import(text)
         or _call(text, before)
@@ -130,16 +131,27 @@ def _gone(text: str) -> Judged | None:
     return None
 
 
-def _symbol(text: str) -> Judged | None:
-    match = _UNDEFINED.search(text) if " symbol" in text else None
+def _symbol(text: str, before: tuple[str, ...]) -> Judged | None:
+    match = _UNDEFINED.search(text) if "symbol" in text else None
     if not match:
         return None
-    by = match["by"] or match["by_2"] or "a library"
+    earlier = re.search(r"([^\s:'\"(]+\.so[\d.]*): *$", before[-1]) if before else None
+    by = match["by"] or match["by_2"] or (earlier[1] if earlier else "a library")
     symbol = match["symbol"] or match["symbol_2"]
     owner = owner_of(symbol)
     library = by.rpartition("/")[2]
     values = {"library": library, "symbol": symbol, "owner": owner or "unknown", "package": library}
+    own = _class_of(symbol)
+    if own and owner in ("torch", "NNAL", "ATB of NNAL") and by != "a library":
+        return "extension-incomplete", {**values, "class": own}
     return _cause_of_symbol(by, owner), values
+
+
+def _class_of(symbol: str) -> str:
+    """The class or namespace of a member, if it is not of who has the types of its arguments."""
+    match = re.match(r"_ZN?K?(\d+)(?=[A-Za-z_])", symbol) if symbol.startswith("_ZN") else None
+    name = symbol[match.end() :][: int(match[1])] if match else ""
+    return "" if not match or _owner("symbols", match[0] + name) else name
 
 
 def _reference(text: str) -> Judged | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import combinations
 from typing import Iterator, NamedTuple
 
 from .events import Event
@@ -17,9 +18,11 @@ _NEEDLES = (b"HCCL", b"rank", b"physic", b"index[", b"timeout")
 _MOST = 64
 """How many lines that are the same but for their numbers are read."""
 
-_SIZE, _RANK, _CARD, _PROCESS, _ROW, _AWAITED, _INDEX, _LIMIT, _ROOT = (
+_SIZE, _RANK, _CARD, _PROCESS, _ROW, _AWAITED, _INDEX, _LIMIT, _ROOT, _CALLED = (
     pattern("peers-" + name)
-    for name in (*("size", "rank", "card", "process", "row", "awaited", "index", "limit", "root"),)
+    for name in (
+        *("size", "rank", "card", "process", "row", "awaited", "index", "limit", "root", "called"),
+    )
 )
 
 
@@ -38,6 +41,8 @@ class _Seen(NamedTuple):
     """Card to how many processes wait for it."""
     indices: dict[str, int]
     """Process to the number of the collective in which it waits."""
+    called: dict[str, tuple[str, str]]
+    """Process to the group and the name of the collective in which it waits."""
     one: Values
     """Values of which the last counts: size, limit, root."""
 
@@ -46,7 +51,7 @@ def peers_say(event: Event, paths: list[str]) -> tuple[str, Values]:
     """The row that says which rank the others wait for, and its values; none if nothing says so."""
     if not re.search(r"(?i)hccl|hcom|rank|link", event.text):
         return "", {}
-    seen = _Seen({}, {}, {}, [], Counter(), {}, {})
+    seen = _Seen({}, {}, {}, [], Counter(), {}, {}, {})
     for path in paths:
         for line in _lines(path):
             _take(line, seen)
@@ -86,6 +91,9 @@ def _take(text: str, seen: _Seen) -> None:
     card, index = _AWAITED.search(text), _INDEX.search(text)
     if card:
         seen.awaited[next(filter(None, card.groups()))] += 1
+    called = _CALLED.search(text)
+    if called and process:
+        seen.called.setdefault(process, (called["group"], called["name"]))
     if index and process:
         seen.indices[process] = int(index["index"])
 
@@ -94,6 +102,11 @@ def _told(seen: _Seen) -> Iterator[tuple[str, Values]]:
     """The rows that fit, that which says most first."""
     limit = seen.one.get("limit", "120")
     longer = {"limit": limit, "longer": str(max(1200, 2 * int(limit)))}
+    for one, other in combinations(seen.called, 2):
+        (group, name), (its_group, its_name) = seen.called[one], seen.called[other]
+        if group == its_group and name != its_name:
+            who = {"rank": seen.ranks.get(one, "?"), "other": seen.ranks.get(other, "?")}
+            yield "peer-differ", {**who, "one": name, "two": its_name}
     behind = min(seen.indices, key=lambda each: seen.indices[each], default="")
     if len({*seen.indices.values()}) > 1:
         ahead = max(seen.indices, key=lambda each: seen.indices[each])

@@ -212,7 +212,8 @@ def _of_code(event: Event, said: Evidence) -> tuple[str, Values]:
         if code.startswith(start)
     ]
     if said.reason:
-        rows.append((0, "code-reason"))
+        # Where the log advises, it knows the cause, and what is usual would only be beside it.
+        rows.append((len(code) if said.advice else 0, "code-reason"))
     values = {"code": code, "reason": reason.rstrip("."), "family": family(code)}
     return (max(rows)[1], values) if rows and reason else ("", {})
 

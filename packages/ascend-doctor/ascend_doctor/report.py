@@ -89,7 +89,7 @@ def log_text(report: dict[str, Any]) -> str:
             parts.append("\n".join([word(title), *lines]))
     if logs.get("left_out"):
         parts.append("\n".join([word("Not read:"), *[f"  {each}" for each in logs["left_out"]]]))
-    if not logs["failed"]:
+    if not logs["failed"] and not any(_told(each, logs) for each in findings):
         lines = ["ascend-doctor: " + word("no failure that is known was found.")]
         if "suspect" in logs:
             suspect = {**logs["suspect"], "rank": None, "count": 1}
