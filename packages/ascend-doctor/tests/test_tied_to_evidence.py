@@ -91,7 +91,8 @@ CASES = [
     ),
     (
         (
-            "[ERROR] LITE(9,x,c):2023-11-10-03:19:29.5 Failed to find input x in input_shape args0:1,3\n"
+            "[ERROR] LITE(9,x,c):2023-11-10-03:19:29.5 Failed to find input x in "
+            "input_shape args0:1,3\n"
             "[ERROR] LITE(9,x,c):2023-11-10-03:19:29.6 Convert graph  to om failed."
         ),
         "input is x, and input_shape names args0",
