@@ -224,7 +224,7 @@ def vocabulary_loss(client: Client) -> float:
 
 
 def group_norm(client: Client) -> float:
-    """Half precision, with its gradients."""
+    """Of so many numbers that torch computes it; half precision, with its gradients."""
     batch, channels, pixels, groups = 2, 4, 2048, 2
     x, grad = (numbers(batch, channels, pixels).astype("f2") for _ in range(2))
     gamma, beta = numbers(channels).astype("f2"), numbers(channels).astype("f2")

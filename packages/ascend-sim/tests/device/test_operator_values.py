@@ -146,6 +146,20 @@ def test_fast_gelu(host: Host) -> None:
     assert result == pytest.approx([x / (1 + exp(-1.702 * x)) for x in values])
 
 
+def test_a_mean_of_integers_equal_to_an_integer_is_exact(host: Host) -> None:
+    """0/3 + 1/3 + 5/3 in floats is a little less than 2."""
+    window, none = ["ints", [1, 3]], ["ints", [0, 0]]
+    (mean,) = compute(
+        host,
+        "aclnnAvgPool2d",
+        ["int64", [1, 1, 1, 3], [0, 1, 5]],
+        *(window, window, none),
+        *(["b", False], ["b", True], ["i", 0], ["byte", 0]),
+        zeros("int64", 1, 1, 1, 1),
+    )
+    assert mean == [2]
+
+
 @pytest.mark.parametrize(
     ("operator", "shapes", "factors"),
     [

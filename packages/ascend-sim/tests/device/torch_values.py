@@ -257,27 +257,6 @@ def complex_sum(client: Client) -> tuple[Memory, Any]:
     return out, a * (1 + 2j)
 
 
-@case
-def mean_of_integers(client: Client) -> tuple[Memory, Any]:
-    """0/3 + 1/3 + 5/3 in floats is a little less than 2."""
-    x, out = np.array([[[[0, 1, 5]]]], "i8"), client.zeros([1, 1, 1, 1], "i8")
-    window, none = client.ints([1, 3]), client.ints([0, 0])
-    settings = (window, window, none, False, True, 0, ctypes.c_int8(0))
-    client.call("AvgPool2d", client.put(x), *settings, out)
-    return out, np.full((1, 1, 1, 1), 2)
-
-
-@case
-def mean_of_half_windows(client: Client) -> tuple[Memory, Any]:
-    x, out = numbers(1, 1, 3, 3), client.zeros([1, 1, 2, 2])
-    window, ones = client.ints([2, 2]), client.ints([1, 1])
-    settings = (window, window, ones, False, False, 0, ctypes.c_int8(0))
-    client.call("AvgPool2d", client.put(x), *settings, out)
-    wide = x[0, 0].astype("f8")
-    rows = [[wide[:1, :1], wide[:1, 1:]], [wide[1:, :1], wide[1:, 1:]]]
-    return out, np.array([[[[part.mean() for part in row] for row in rows]]])
-
-
 def values() -> object:
     """The largest error of each case."""
     client = Client()
