@@ -97,9 +97,10 @@ bool isSimple(const char* name) {
 
 bool wanted(int index, const Operands& operands) {
   if (policy() == Policy::Always || !operands.simulated) return true;
+  if (operands.largest < kLarge) return false;
   const char* name = torch_operators[index].name;
   if (isProduct(name) && (faultyMatmul() || isFirstGeneration())) return false;
-  return operands.largest >= (isSimple(name) && !operands.half ? kLargeSimple : kLarge);
+  return operands.largest >= kLargeSimple || operands.half || !isSimple(name);
 }
 
 }  // namespace
