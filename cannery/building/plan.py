@@ -217,8 +217,8 @@ def to_text(plan: Plan, *, verbose: bool = False, width: int = 0) -> str:
     counts = Counter(step.action for step in plan.steps)
     lines = [*columns(rows), "", ", ".join(f"{counts[action]} to {action}" for action in Action)]
     if plan.disk:
-        free = f"{max(1, round(plan.disk / 1e9))} GB"
-        lines.append(f"disk: at most about {free}, half of it build cache (estimated)")
+        needed = f"{max(1, round(plan.disk / 1e9))} GB"
+        lines.append(f"disk: at most about {needed}, half of it build cache (estimated)")
     if plan.shard:
         others = ", ".join(plan.other_shards) or "none"
         lines.append(f"shard {plan.shard}; in other shards: {others}")
