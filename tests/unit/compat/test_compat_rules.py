@@ -68,7 +68,7 @@ def test_of_what_is_not_judged_it_is_said_what_a_source_would_have_to_have(
 
 
 def test_a_triton_ascend_among_the_requirements_is_told_its_key_and_nothing_of_indexes() -> None:
-    target = TARGETS["py311-torch2100-cann910"]
+    target = replace(TARGETS["py311-torch2100-cann910"], torch_npu="2.10.0.post4")
     asking = replace(target, requirements=("triton-ascend==3.2.2",))
     refusals = refusals_of(asking, judge(asking, COMPAT), COMPAT)
     [problem] = [refusal.problem for refusal in refusals]
