@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
         what = f"{sys.executable} has no module {error.name!r}."
         if not isinstance(error, ModuleNotFoundError):
             reason = str(error).partition(" (")[0]
-            what = f"{sys.executable} has a module {error.name!r} that is too old: {reason}."
+            what = f"{sys.executable} cannot use its module {error.name!r}: {reason}."
         fix = "Install cannery again, with what it needs."
         if not INSTALLED:
             fix = (

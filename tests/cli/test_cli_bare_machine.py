@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -98,23 +99,39 @@ def test_an_older_python_can_parse_build_py() -> None:
     assert text.index("sys.version_info") < text.index("from cannery")
 
 
+def listed_beside(program: Checkout, folder: Path) -> tuple[int, str, str]:
+    """What 'list' says with the modules of ``folder`` before all others."""
+    _, build, *_ = program.argv()
+    lines = (
+        "import sys",
+        f"sys.path[:0] = [{str(folder)!r}, {str(Path(build).parent)!r}]",
+        "from cannery.cli import main",
+        "sys.exit(main(['list']))",
+    )
+    return said(sys.executable, "-c", "\n".join(lines))
+
+
 def test_with_an_old_requirement(program: Checkout, tmp_path: Path) -> None:
     old = tmp_path / "packaging"
     old.mkdir()
     (old / "__init__.py").touch()
     for name in ("markers", "requirements", "specifiers", "tags", "utils", "version"):
         (old / f"{name}.py").touch()
-    _, build, *_ = program.argv()
-    lines = (
-        "import sys",
-        f"sys.path[:0] = [{str(tmp_path)!r}, {str(Path(build).parent)!r}]",
-        "from cannery.cli import main",
-        "sys.exit(main(['list']))",
-    )
-    code, out, err = said(sys.executable, "-c", "\n".join(lines))
+    code, out, err = listed_beside(program, tmp_path)
     assert (code, out) == (6, ""), err
-    assert f"{sys.executable} has a module 'packaging." in err
-    assert " that is too old: cannot import name '" in err
+    assert f"{sys.executable} cannot use its module 'packaging." in err
+    assert "': cannot import name '" in err
+    assert "Install the requirements of build.py" in err
+
+
+def test_with_a_requirement_that_does_not_load(program: Checkout, tmp_path: Path) -> None:
+    (suffix,) = EXTENSION_SUFFIXES[:1]
+    (tmp_path / f"yaml{suffix}").write_bytes(b"no library")
+    code, out, err = listed_beside(program, tmp_path)
+    assert (code, out) == (6, ""), err
+    path = f"{tmp_path}/yaml{suffix}"
+    assert f"{sys.executable} cannot use its module 'yaml': {path}: " in err
+    assert "too old" not in err
     assert "Install the requirements of build.py" in err
 
 
