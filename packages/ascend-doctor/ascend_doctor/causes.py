@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The causes of failures, which are the file causes.ini, and which of them a line names."""
+"""The causes of failures, of known.ini and causes.ini, and which of them a line names."""
 
 from __future__ import annotations
 
@@ -52,15 +52,18 @@ class Found(NamedTuple):
 
 @once
 def causes() -> dict[str, Cause]:
-    """Id to cause, in the order of the file."""
-    rows = read_ini(__name__, "causes.ini")
-    cited = rows.pop("sources")
+    """Id to cause, in the order of the files."""
+    rows, cited = {}, {}
+    for file in ("known.ini", "causes.ini"):
+        table = read_ini(__name__, file)
+        cited.update(table.pop("sources"))
+        rows.update(table)
     return {
         name: Cause(
             id=name,
             kind=row.get("kind", "root"),
             what=row["what"],
-            named=row.get("named", ""),
+            named=row.get("named", row["what"] if "form" in row else ""),
             why=row["why"],
             mend=row["mend"],
             mend_named=row.get("mend_named", ""),

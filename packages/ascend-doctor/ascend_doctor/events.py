@@ -227,6 +227,8 @@ class Reader:
         """Count the lines that were not read, and note the last one of each kind."""
         for alike in kinds:
             text = text_of(alike.line).strip()
+            if self.suspect and text == self.suspect.text:
+                self.suspect = self.suspect._replace(number=alike.number)
             time = read_line(text).time if alike.places else None
             for key in alike.places:
                 like = self.events[self._places[key][-1]]

@@ -43,4 +43,7 @@ def texts(table: str, name: str) -> dict[str, str]:
 
 @functools.lru_cache(maxsize=None)
 def _texts(table: str) -> dict[str, dict[str, str]]:
-    return read_ini(__name__, f"{table}.{CHINESE}.ini")
+    rows = read_ini(__name__, f"{table}.{CHINESE}.ini")
+    if table == "causes":
+        rows.update(read_ini(__name__, f"known.{CHINESE}.ini"))
+    return rows

@@ -62,12 +62,14 @@ def test_the_loader_and_the_imports_name_existing_causes() -> None:
 
 
 def test_every_source_of_a_cause_is_cited() -> None:
-    text = (FOLDER / "causes.ini").read_text(encoding="utf-8")
-    keys = re.findall(
-        r"(?m)^([a-z0-9-]+) = ", text.partition("\n[sources]\n")[2].partition("\n\n")[0]
-    )
-    cited = {key for line in re.findall(r"(?m)^source = (.+)$", text) for key in line.split(", ")}
-    assert cited == {*keys}
+    keys, cited = [], set()
+    for name in ("known.ini", "causes.ini"):
+        text = (FOLDER / name).read_text(encoding="utf-8")
+        listed = text.partition("\n[sources]\n")[2].partition("\n\n")[0]
+        keys += re.findall(r"(?m)^([a-z0-9-]+) = ", listed)
+        for line in re.findall(r"(?m)^source = (.+)$", text):
+            cited.update(line.split(", "))
+    assert sorted(cited) == sorted(keys)
 
 
 def test_every_code_has_a_source_with_a_date() -> None:

@@ -21,7 +21,7 @@ from tests.hosts import SimulatedHost, run_doctor
 from tests.log_cases import case_log
 
 FOLDER = Path(language.__file__).parent
-TABLES = ("causes", "findings")
+TABLES = ("causes", "findings", "known")
 
 
 def rows(name: str) -> dict[str, dict[str, str]]:
