@@ -40,7 +40,7 @@ _TOLD = re.compile(r"\b(?!E[EZ])E[A-Z0-9]\d{4}: (?!Inner|The argument is invalid
 """A code of CANN for users, whose message says what is wrong."""
 
 _STATES = pattern("states")
-_LAST, _EXCERPT = 1, 2
+_LAST, _EXCERPT = 1, 3
 """With which lines a log ends; what is no longer is a part that somebody chose."""
 
 _CHAIN = 4
@@ -134,9 +134,9 @@ def _suspect(alive: list[Event], reader: Reader) -> Event | None:
 def _ends_with(last: Event, reader: Reader) -> bool:
     """Whether a log ends with a line that states a failure, or has little besides."""
     length = reader.length[last.file]
-    near = last.number > length - _LAST or length <= _EXCERPT
-    states = _STATES.match(last.by) and not last.weak
-    return bool(near and states and not _recovered(last, reader))
+    chosen = length <= _EXCERPT
+    states = chosen or (last.number > length - _LAST and _STATES.match(last.by))
+    return bool(states and not last.weak and not _recovered(last, reader))
 
 
 def _recovered(event: Event, reader: Reader) -> bool:

@@ -232,12 +232,13 @@ def _without(said: Evidence, known: Values, mend: str) -> str:
     places = [f"{each.path} in {each.function}" for each in said.frames[-6:]]
     text = "\n".join([*said.message, *places])
     found = []
+    key = "off_vllm" if (_package(said.frames) or _program(said)).startswith("vllm") else "off"
     for name, (at, row) in _features().items():
         is_off = "off_already" in row and row["off_already"] in _as_text(known)
         said_so = any(option in mend for option in re.findall(r"--[\w-]+|\w+=\w+", row["off"]))
         if at.search(text) and not said_so and not is_off:
             own = {**row, **texts("features", name)}
-            found.append(" " + word("To do without {}: {}.").format(own["what"], own["off"]))
+            found.append(" " + word("To do without {}: {}.").format(own["what"], own.get(key, own["off"])))
     return "".join(found[:2])
 
 
