@@ -134,9 +134,9 @@ def _suspect(alive: list[Event], reader: Reader) -> Event | None:
 def _ends_with(last: Event, reader: Reader) -> bool:
     """Whether a log ends with a line that states a failure, or has little besides."""
     length = reader.length[last.file]
-    chosen = length <= _EXCERPT
-    states = chosen or (last.number > length - _LAST and _STATES.match(last.by))
-    return bool(states and not last.weak and not _recovered(last, reader))
+    near = last.number > length - _LAST or length < _EXCERPT
+    states = _STATES.match(last.by) or length == last.number <= _EXCERPT
+    return bool(near and states and not last.weak and not _recovered(last, reader))
 
 
 def _recovered(event: Event, reader: Reader) -> bool:

@@ -238,7 +238,8 @@ def _without(said: Evidence, known: Values, mend: str) -> str:
         said_so = any(option in mend for option in re.findall(r"--[\w-]+|\w+=\w+", row["off"]))
         if at.search(text) and not said_so and not is_off:
             own = {**row, **texts("features", name)}
-            found.append(" " + word("To do without {}: {}.").format(own["what"], own.get(key, own["off"])))
+            how = own.get(key, own["off"])
+            found.append(" " + word("To do without {}: {}.").format(own["what"], how))
     return "".join(found[:2])
 
 
