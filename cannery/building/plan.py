@@ -11,7 +11,7 @@ from typing import Any
 
 from cannery.common.bases import FoundBase, Origin
 from cannery.common.console import columns, fold
-from cannery.common.errors import CanneryError
+from cannery.common.errors import CanneryError, counted
 from cannery.common.model import Target
 from cannery.common.outside import json_text
 from cannery.engine.images import Images
@@ -59,7 +59,8 @@ class Step:
     ``files`` maps the names in both build contexts to texts. ``hashes`` maps components to the
     sha256 of their files; the simulated packages have the hash of their recipe. ``image`` is the
     existing image for VERIFY and SKIP. ``missing`` maps the names of missing files to their
-    origins; ``published`` describes the image in the registry of --compare-with.
+    origins, ``remote`` those of files that a build would download first; ``published`` describes
+    the image in the registry of --compare-with.
     """
 
     rendered: Rendered
@@ -70,6 +71,7 @@ class Step:
     key: str = ""
     image: str = ""
     missing: Mapping[str, str] = field(default_factory=dict)
+    remote: Mapping[str, str] = field(default_factory=dict)
     published: str = ""
 
     @property
@@ -215,7 +217,11 @@ def to_text(plan: Plan, *, verbose: bool = False, width: int = 0) -> str:
         why = files.needs(step.missing) if without else step.why
         rows.append((step.action, step.id, f"{why}; {step.published}" if step.published else why))
     counts = Counter(step.action for step in plan.steps)
-    lines = [*columns(rows), "", ", ".join(f"{counts[action]} to {action}" for action in Action)]
+    building = plan.with_action(Action.BUILD)
+    waiting = len([step for step in building if step.remote])
+    notes = {Action.BUILD: f" ({waiting} after a download)" if waiting else ""}
+    totals = (f"{counts[action]} to {action}{notes.get(action, '')}" for action in Action)
+    lines = [*columns(rows), "", ", ".join(totals)]
     if plan.disk:
         needed = f"{max(1, round(plan.disk / 1e9))} GB"
         lines.append(f"disk: at most about {needed}, half of it build cache (estimated)")
@@ -230,6 +236,11 @@ def to_text(plan: Plan, *, verbose: bool = False, width: int = 0) -> str:
         lines += ["", *_change(plan.change, verbose=verbose)]
     if legend := files.legend("missing files:"):
         lines += ["", *legend]
+    if waiting:
+        origins = {name: origin for step in building for name, origin in step.remote.items()}
+        users = Counter(name for step in building for name in step.remote)
+        lines += ["", "downloads, of which a plan does not ask if the servers answer:"]
+        lines += [f"  {n} ({origins[n]}): {counted(users[n], 'target')}" for n in sorted(origins)]
     return "\n".join(fold(lines, width))
 
 
@@ -259,6 +270,7 @@ def to_json(plan: Plan, needs: Mapping[str, Any]) -> str:
                 "key": step.key,
                 "image": step.image,
                 "missing": dict(step.missing),
+                "downloads": dict(step.remote),
                 "registry": step.published,
                 "layers": {layer.name: layer.identity for layer in step.rendered.layers},
             }

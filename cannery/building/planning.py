@@ -51,7 +51,7 @@ class Selection:
     It is an error if one in ``named`` cannot be built, which are all if it is None.
 
     ``failures`` maps targets whose files are incomplete to the reasons, and ``downloads`` the names
-    of files that would be downloaded to their sha256.
+    of files that would be downloaded to their sha256. Those in ``remote`` are only on a server.
     """
 
     matrix: Matrix
@@ -60,6 +60,7 @@ class Selection:
     shard: Shard | None = None
     failures: Mapping[str, CanneryError] = field(default_factory=dict)
     downloads: Mapping[str, str] = field(default_factory=dict)
+    remote: frozenset[str] = frozenset()
 
 
 def with_images(selection: Selection, options: BuildOptions, settings: Settings) -> Selection:
@@ -124,7 +125,9 @@ def make_plan(
         else:
             files = context_files(image.files, renderer.context)
             files |= vendor_files() if target.vendor_image else {}
-            steps.append(Step(rendered=image, files=files, hashes=file_hashes))
+            needed = needed_files(target, simulate=options.simulate, with_cann=options.with_cann)
+            remote = {f.name: f.origin for f in needed.values() if f.name in selection.remote}
+            steps.append(Step(rendered=image, files=files, hashes=file_hashes, remote=remote))
     hashes.keep()
     names = [
         name for step in steps if step.files for name in local_names(step.target, options.builder)

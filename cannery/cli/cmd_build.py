@@ -90,8 +90,9 @@ def run(options: BuildCommandOptions, project: Project) -> None:
     if options.plan or options.print:
         if options.builder:
             find_builder(options.builder)
-        downloads = plan_downloads(project, targets, options, options).downloads
-        plan = make_plan(project, replace(selection, downloads=downloads), options, options)
+        found = plan_downloads(project, targets, options, options)
+        selection = replace(selection, downloads=found.downloads, remote=found.remote)
+        plan = make_plan(project, selection, options, options)
         _show(plan, options, missing_needs(project, targets, options, options), command)
         if options.print:
             builder = Builder(name="", local=True)

@@ -41,12 +41,13 @@ class Downloads:
     """What a build has. ``folder`` has every file that is there.
 
     ``failures`` maps the targets whose files are incomplete to the reasons, and ``downloads`` the
-    files that would be fetched to their sha256.
+    files that would be fetched to their sha256. Those in ``remote`` are only on a server.
     """
 
     folder: Path
     failures: Mapping[str, CanneryError] = field(default_factory=dict)
     downloads: Mapping[str, str] = field(default_factory=dict)
+    remote: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,12 +167,14 @@ def plan_downloads(
     """What ``download_missing`` would fetch, without a network; nothing is written."""
     sources = Sources.from_project(project, options.sources, transfer.cache)
     terms = sources.terms(transfer)
+    wanted = _wanted(targets, options, sources)
+    remote = frozenset(name for name, file in wanted.items() if not sources.store.holds(file))
     downloads = {
         name: sources.store.known(file) or UNFETCHED
-        for name, file in _wanted(targets, options, sources).items()
-        if sources.store.holds(file) or not terms.against(file)
+        for name, file in wanted.items()
+        if name not in remote or not terms.against(file)
     }
-    return Downloads(folder=options.artifacts, downloads=downloads)
+    return Downloads(folder=options.artifacts, downloads=downloads, remote=remote)
 
 
 def _needed(target: Target, options: BuildOptions) -> dict[str, File]:

@@ -164,7 +164,8 @@ def test_a_plan_downloads_nothing_and_counts_on_the_server(desk: Desk) -> None:
     target = "py310-torch210-cann8rc3-swift261"
     shown = desk.run("build", "--target", target, "--simulate", "--plan")
     assert shown.out.startswith("build ")
-    assert "cpython-3.10.14" not in shown.out
+    assert "1 to build (1 after a download)" in shown.out
+    assert re.search(r"\n  cpython-3\.10\.14\S+ \(github\.com/.*\): 1 target\n", shown.out)
     assert "can be fetched" in desk.run("list", "--target", target).out
     assert not desk.server.requests
 

@@ -125,6 +125,17 @@ def test_the_json() -> None:
     assert found["disk"] == 2 * (3000 + 20 + 20) * 10**6
 
 
+def test_a_build_that_has_to_download_first_says_so() -> None:
+    steps = [replace(step, remote={"d.whl": "an index"}) for step in PLAN.steps[:2]]
+    plan = replace(PLAN, steps=(*steps, *PLAN.steps[2:]))
+    lines = to_text(plan).splitlines()
+    assert "2 to build (2 after a download), 0 to verify, 3 to skip" in lines
+    last = ["", "downloads, of which a plan does not ask if the servers answer:"]
+    assert lines[-3:] == [*last, "  d.whl (an index): 2 targets"]
+    found = json.loads(to_json(plan, {}))["targets"]
+    assert [each["downloads"] for each in found[1:3]] == [{"d.whl": "an index"}, {}]
+
+
 def test_an_empty_plan() -> None:
     assert to_text(Plan(steps=())).splitlines() == ["", "0 to build, 0 to verify, 0 to skip"]
     assert "change" not in json.loads(to_json(replace(PLAN, change=None), {}))

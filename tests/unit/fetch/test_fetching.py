@@ -158,6 +158,7 @@ def test_a_plan_lists_downloads(desk: Desk) -> None:
     found = plan_downloads(project, [desk.target], options, transfer)
     assert found.folder == desk.artifacts
     assert found.downloads == {desk.target.artifacts["toolkit"].name: digest(SERVER)}
+    assert found.remote >= found.downloads.keys()
     tls_context = TransferOptions(cache=desk.cache, trust_first_use=True)
     downloads = plan_downloads(project, [desk.target], options, tls_context).downloads
     assert downloads[desk.target.artifacts["kernels"].name] == UNFETCHED
