@@ -73,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "inherited: holds for images made FROM one of ours, too")
     config.addinivalue_line("markers", "any_image: holds for every image with the component")
     config.addinivalue_line("markers", "runs(command): a long command, begun before other checks")
+    config.addinivalue_line("markers", "with_torch(program): Python that begins with torch")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -183,7 +184,11 @@ def _encoded(name: str) -> str:
     text = (PROBES / f"{name}.py").read_text(encoding="utf-8")
     if name == "facts":
         text = f"{FILE_LISTS.read_text(encoding='utf-8')}\n\n{text}"
-    return base64.b64encode(text.encode()).decode()
+    return _as_argument(text)
+
+
+def _as_argument(program: str) -> str:
+    return base64.b64encode(program.encode()).decode()
 
 
 def _answer(name: str, code: int, stdout: str, stderr: str) -> dict[str, Any]:
@@ -202,8 +207,8 @@ def begun(
     start: Start,
     record: dict[str, Any],
 ) -> dict[str, Wait]:
-    """Begins the commands of all markers ``runs``; for each, what waits for its result."""
-    items = (item for item in request.session.items if not item.get_closest_marker("skip"))
+    """Begins what all markers ``runs`` and ``with_torch`` name; for each, what waits for it."""
+    items = [item for item in request.session.items if not item.get_closest_marker("skip")]
     commands = dict.fromkeys(command for item in items for command in _commands(item, record))
     shared: dict[str, dict[str, Any]] = defaultdict(dict)
     waits: dict[str, Wait] = {}
@@ -223,6 +228,9 @@ def begun(
         asked = {"modules": SHARED[name], "places": [name], "programs": programs}
         answers = start("copies", json.dumps(asked))
         waits |= {command: functools.partial(result, answers, command) for command in programs}
+    for program in (each for item in items for each in _programs(item)):
+        answers = request.getfixturevalue("with_torch")
+        waits[program] = functools.partial(result, answers, program)
     return waits
 
 
@@ -230,9 +238,9 @@ def begun(
 def ran(
     request: pytest.FixtureRequest, begun: dict[str, Wait], record: dict[str, Any]
 ) -> CommandResult:
-    """What came of the command of the check's marker ``runs``."""
-    [command] = _commands(request.node, record)
-    return begun[command]()
+    """What came of the command or program that the check's marker names."""
+    [asked] = [*_commands(request.node, record), *_programs(request.node)]
+    return begun[asked]()
 
 
 def _commands(item: pytest.Item, record: dict[str, Any]) -> list[str]:
@@ -243,6 +251,29 @@ def _commands(item: pytest.Item, record: dict[str, Any]) -> list[str]:
     texts = (marker.kwargs["command"] for marker in item.iter_markers("runs"))
     commands = (text if isinstance(text, str) else text(record) for text in texts)
     return [each.format(devlib=f"env {DEVLIB}", trust=f"env {TRUST}") for each in commands]
+
+
+def _programs(item: pytest.Item) -> list[str]:
+    """The program of a check's marker ``with_torch``, if it has one."""
+    return [marker.kwargs["program"] for marker in item.iter_markers("with_torch")]
+
+
+@pytest.fixture(scope="session")
+def with_torch(
+    request: pytest.FixtureRequest, start: Start, imports: tuple[str, ...]
+) -> Future[dict[str, Any]]:
+    """Begins one process that imports torch, which alone takes seconds under emulation.
+
+    Copies of it, of which none sees what another does, import the rest of ``imports`` and run the
+    programs of all markers ``with_torch``: these import torch before all else in any case.
+    """
+    items = (item for item in request.session.items if not item.get_closest_marker("skip"))
+    texts = [program for item in items for program in _programs(item)]
+    programs = {text: {"code": _as_argument(text)} for text in texts}
+    first = {"imports": {"code": _encoded("imports"), "argv": imports}}
+    modules = ["torch"] if texts or "torch" in imports else []
+    asked = {"modules": modules, "places": [], "programs": {**first, **programs}}
+    return start("copies", json.dumps(asked), env=DEVLIB)
 
 
 @pytest.fixture(scope="session")
@@ -271,7 +302,7 @@ def _look_before_touching(
     if request.config.getoption("--origin") != "foreign":
         request.getfixturevalue("facts")
     if imports:
-        start("imports", *imports, env=DEVLIB)
+        request.getfixturevalue("with_torch")
     request.getfixturevalue("begun")
 
 
@@ -287,12 +318,10 @@ def imports(record: dict[str, Any], checked: frozenset[str]) -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="session")
-def imported(probe: Probe, imports: tuple[str, ...]) -> dict[str, Any]:
-    """What comes of importing torch_npu, and what goes with it, where there is no driver.
-
-    One process imports all of it, because torch alone takes seconds under emulation.
-    """
-    return probe("imports", *imports, env=DEVLIB)
+def imported(with_torch: Future[dict[str, Any]]) -> dict[str, Any]:
+    """What comes of importing torch_npu, and what goes with it, where there is no driver."""
+    own = with_torch.result()["imports"]
+    return _answer("imports", own["code"], own["stdout"], own["stderr"])
 
 
 @pytest.fixture(scope="session")

@@ -32,10 +32,10 @@ def are_imported(names, places):
     return True
 
 
-def run_code(code, is_copy):
-    sys.argv = ["-c"]
+def run_code(code, arguments, is_copy):
+    sys.argv = ["-c"] + arguments
     if not is_copy:
-        os.execv(sys.executable, [sys.executable, "-c", code])
+        os.execv(sys.executable, [sys.executable, "-c", code] + arguments)
     exec(compile(code, "probe", "exec"), {"__name__": "__main__"})
 
 
@@ -80,10 +80,11 @@ for name, asked in ASKED["programs"].items():
         if not child:
             os.dup2(out.fileno(), 1)
             os.dup2(err.fileno(), 2)
-            if "argv" in asked:
-                run_program(asked["argv"], is_ready)
+            if "code" in asked:
+                code = base64.b64decode(asked["code"]).decode()
+                run_code(code, asked.get("argv", []), is_ready)
             else:
-                run_code(base64.b64decode(asked["code"]).decode(), is_ready)
+                run_program(asked["argv"], is_ready)
             # The copy ends as any process does, and what goes wrong then is in its exit code.
             sys.exit()
         _, status = os.waitpid(child, 0)

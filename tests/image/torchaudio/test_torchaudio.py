@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from testinfra.host import Host
+import pytest
+from testinfra.backend.base import CommandResult
 
 Facts = dict[str, Any]
 
@@ -21,8 +22,8 @@ def test_version(facts: Facts, locked: Any) -> None:
     assert found in locked("torchaudio")
 
 
-def test_resamples(host: Host, devlib: str) -> None:
+@pytest.mark.with_torch(program=RESAMPLE)
+def test_resamples(ran: CommandResult) -> None:
     """It imports with this torch and halves a number of samples."""
-    result = host.run(f"{devlib} python3 -c %s", RESAMPLE)
-    assert result.rc == 0, result.stderr
-    assert "samples 4" in result.stdout
+    assert ran.rc == 0, ran.stderr
+    assert "samples 4" in ran.stdout

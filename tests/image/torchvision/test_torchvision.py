@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from testinfra.host import Host
+import pytest
+from testinfra.backend.base import CommandResult
 
 Facts = dict[str, Any]
 
@@ -23,8 +24,8 @@ def test_version(facts: Facts, locked: Any) -> None:
     assert found in locked("torchvision")
 
 
-def test_operators(host: Host, devlib: str) -> None:
+@pytest.mark.with_torch(program=BOXES)
+def test_operators(ran: CommandResult) -> None:
     """An operator of its own library runs, so it fits this torch."""
-    result = host.run(f"{devlib} python3 -c %s", BOXES)
-    assert result.rc == 0, result.stderr
-    assert "kept 0 2" in result.stdout
+    assert ran.rc == 0, ran.stderr
+    assert "kept 0 2" in ran.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of the marker ``runs`` of image tests: begun once, some in copies of one process."""
+"""What markers of image tests begin before other checks, some of it in copies of one process."""
 
 from __future__ import annotations
 
@@ -44,7 +44,23 @@ def test_shell(ran):
 @pytest.mark.runs(command="ascend-doctor --explain EJ0001")
 def test_again(ran, begun):
     assert ran.rc == 0
-    assert len(begun) == 3
+    assert len(begun) == 5
+
+@pytest.mark.any_image
+@pytest.mark.with_torch(program="import sys, torch; torch.used = 1; print(sys.argv, torch.number)")
+def test_begins_with_torch(ran):
+    assert (ran.rc, ran.stdout) == (0, "['-c'] 7\\n"), ran.stderr
+
+@pytest.mark.any_image
+@pytest.mark.with_torch(program="import torch; assert not hasattr(torch, 'used'); exit(3)")
+def test_knows_nothing_of_the_other(ran):
+    assert ran.rc == 3, ran.stderr
+"""
+
+TORCH = """\
+with open(__file__ + ".imported", "a") as stream:
+    stream.write("x")
+number = 7
 """
 
 
@@ -64,10 +80,12 @@ def test_commands_of_programs_and_of_the_shell(tmp_path: Path) -> None:
     doctor = tmp_path / "ascend-doctor"
     shutil.copy(PROJECT.root / "cannery" / "image" / "context" / "ascend-doctor", doctor)
     doctor.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin"}
+    (tmp_path / "torch.py").write_text(TORCH, encoding="utf-8")
+    environment = {**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin", "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
         argv, cwd=PROJECT.root, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     outcomes = json.loads(report.read_text(encoding="utf-8"))
-    assert [each["outcome"] for each in outcomes.values()] == ["passed"] * 4
+    assert [each["outcome"] for each in outcomes.values()] == ["passed"] * 6
+    assert (tmp_path / "torch.py.imported").read_text(encoding="utf-8") == "x"
