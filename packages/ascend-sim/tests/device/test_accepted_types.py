@@ -101,6 +101,20 @@ def test_a_source_that_takes_more_than_its_document_wins(operator: str, types: s
             assert re.fullmatch(r"\S+/docs/\S+\.md,\S+/op_api/\S+\.cpp", row.document)
 
 
+@pytest.mark.parametrize(
+    ("operator", "place", "type_"), [("MinDim", 4, "i64"), ("PowScalarTensor", 1, "bool")]
+)
+def test_a_source_that_converts_what_its_document_denies_wins(
+    operator: str, place: int, type_: str
+) -> None:
+    """torch_npu gives them these types; op_api converts the first and only checks the second."""
+    for chip in chips.names():
+        rows = [each for each in accepted_types(chip) if each.operator == operator]
+        [row] = [each for each in rows if each.place == place]
+        assert type_ in row.types
+        assert re.fullmatch(r"\S+/docs/\S+\.md,\S+/op_api/\S+\.cpp", row.document)
+
+
 def test_the_running_sum_of_booleans(host: Host) -> None:
     """The document has no booleans for self, which op_api converts without a check."""
     assert host.ask("running_sum_of_booleans", NPUSIM_LENIENT=None) == [1, 1, 2, 3]
