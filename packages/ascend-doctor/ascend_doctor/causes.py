@@ -20,6 +20,7 @@ class Cause(NamedTuple):
 
     ``mend_named`` is ``mend`` with values of the line, ``native`` that for programs in C++. A
     failure of a cause in ``refines``, or whose code begins as ``family`` says, gets these texts.
+    Without a match of ``needs`` in the log it does not: they speak of a product that is not there.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Cause(NamedTuple):
     form: tuple[Pattern[str], ...]
     refines: tuple[str, ...]
     family: tuple[str, ...]
+    needs: Pattern[str] | None
     versions: bool
     """Whether versions of packages matter."""
 
@@ -76,6 +78,7 @@ def causes() -> dict[str, Cause]:
             form=tuple(map(re.compile, filter(None, row.get("form", "").splitlines()))),
             refines=words(row.get("refines", "")),
             family=words(row.get("family", "")),
+            needs=re.compile(row["needs"], re.IGNORECASE) if "needs" in row else None,
             versions="versions" in row,
         )
         for name, row in rows.items()

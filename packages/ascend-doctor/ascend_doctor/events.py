@@ -281,6 +281,12 @@ def _read(hit: Hit, line: Line) -> _Read:
     return _Read(found, caught, weak, looks=not found and bool(_LOOKS.search(line.text)))
 
 
+def unexplained(event: Event) -> Event:
+    """``event`` without its cause, as an exception or a line that the program calls an error."""
+    named = _EXCEPTION.match(read_line(event.text).text)
+    return event._replace(cause=causes()["exception" if named else "error-line"], values={})
+
+
 def _same_process(event: Event, line: Line, stream: str, *, signed: bool) -> bool:
     """Whether a line can be of the process of an event before it."""
     if event.stream != stream and (event.stream or not signed):

@@ -8,7 +8,7 @@ gives after it, and the advice that the log itself has.
 from __future__ import annotations
 
 import re
-from typing import Iterator, NamedTuple
+from typing import Iterator, NamedTuple, Pattern
 
 from .events import GUESSES, Event
 from .log_files import lines_near
@@ -22,6 +22,9 @@ LINES = 5
 _BEFORE, _AFTER = 120, 40
 _HEAD = 1500
 """In how many lines of a log its program names its version and settings."""
+
+_EXCERPT = 5
+"""A log of so many lines cannot be expected to name its program."""
 
 _FRAME, _TRACEBACK, _RULER, _PLACE, _STAMP, _QUOTED, _REASON, _SOLUTION = (
     pattern("evidence-" + name)
@@ -37,7 +40,7 @@ _LISTED, _ADVICE, _NO_ADVICE, _LANGUAGE, _CODE_OF_CANN, _STEPS = (
 
 _VAGUE = re.compile(r"Inner Error|TraceBack|Solution|support eng|^The argument is invalid\.?$")
 _RELAYED = re.compile(r"RayTaskError\(|RemoteError:|ProcessRaisedException|Process \d+ terminated")
-_NAMED = pattern("line-exception")
+_NAMED, _LOOKS = pattern("line-exception"), pattern("looks")
 
 
 class Frame(NamedTuple):
@@ -79,6 +82,8 @@ class Evidence(NamedTuple):
     advice: str
     text: str
     """All lines near the message, of the same process."""
+    whole: str
+    """These, and the beginning of the log, in which programs name themselves and their versions."""
 
     @property
     def own_frames(self) -> tuple[Frame, ...]:
@@ -89,6 +94,10 @@ class Evidence(NamedTuple):
     def is_python(self) -> bool:
         """Whether the program, or a part of it, is in Python."""
         return bool(self.frames or _LANGUAGE.search(self.text))
+
+    def proves(self, needs: Pattern[str] | None) -> bool:
+        """Whether the log speaks of what a cause needs, or is too short to do so."""
+        return not needs or bool(needs.search(self.whole)) or self.text.count("\n") < _EXCERPT
 
 
 def evidence(event: Event, path: str) -> Evidence:
@@ -106,15 +115,15 @@ def evidence(event: Event, path: str) -> Evidence:
     block = [*message, *[line.text for line in after[:12]]]
     text = "\n".join([line.text for line in before[-40:]] + block)
     reason = next(_reasons(block), "")
-    loud = [line.text for line in before[-8:] if line.level in ("", "error")]
+    loud = [line.text for line in before[-8:] if line.level == "error" or _loud(line)]
     told = [*dict.fromkeys(_advice([*loud, *block]))]
     advice = " ".join(each if each.endswith((".", "!", "。")) else each + "." for each in told[:2])
-    return Evidence(tuple(message), tuple(_frames(before)), reason, advice, text)
+    whole = "\n".join([*(line for _, line in lines_near(path, 1, 0, _HEAD)), text])
+    return Evidence(tuple(message), tuple(_frames(before)), reason, advice, text, whole)
 
 
-def facts(path: str, near: str = "") -> Values:
-    """The versions and settings that the beginning of the log ``path``, or ``near``, names."""
-    text = "\n".join([*(line for _, line in lines_near(path, 1, 0, _HEAD)), near])
+def facts(text: str) -> Values:
+    """The versions and settings that ``text`` names."""
     found: Values = {}
     for search in patterns("facts"):
         match = search.search(text)
@@ -149,6 +158,10 @@ def _message(first: str, after: list[Line]) -> Iterator[str]:
             shown.add(text)
             yield text
             count += 1
+
+
+def _loud(line: Line) -> bool:
+    return not line.level and bool(_LOOKS.search(line.text))
 
 
 def _is_part(line: Line) -> bool:

@@ -39,14 +39,12 @@ _NEAR = 40
 _TOLD = re.compile(r"\b(?!E[EZ])E[A-Z0-9]\d{4}: (?!Inner|The argument is invalid\.?$)\S.{30}")
 """A code of CANN for users, whose message says what is wrong."""
 
-_STATES = pattern("states")
+_STATES, _EXPECTS = pattern("states"), pattern("expects")
 _LAST, _EXCERPT = 1, 3
 """With which lines a log ends; what is no longer is a part that somebody chose."""
 
 _CHAIN = 4
 """How many lines before its end the first one of a chain of errors can be."""
-
-_EXPECTS = re.compile(r"[Ff]ailed to find \S+ \S+ in \S+|set \w+ to \[\S+\].{0,40}, but not found")
 
 _ON_THE_CARD = {"operator-crash", "operator-timeout", "aicpu-failed", "operator-arguments"}
 """Symptoms that do not follow from a reason that is told later."""

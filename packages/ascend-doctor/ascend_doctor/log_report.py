@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from .causes import Cause, codes_of
-from .events import Event
+from .events import Event, unexplained
 from .evidence import evidence, facts
 from .judge import judge_logs
 from .language import texts, word
@@ -39,27 +39,34 @@ def examine_logs(paths: list[str], target: str = "") -> dict[str, Any]:
         ("note", outcome.notes),
     ):
         for event in events:
-            found = _finding(event, role, files, outcome.counts.get(event.cause.id, 1))
+            count = outcome.counts.get(event.cause.id, 1)
             if role == "root":
-                said = evidence(event, files[event.file])
-                found["message"] = [line[:LONGEST] for line in said.message]
-                found["frames"] = [
-                    f"{each.path}:{each.line} in {each.function}" for each in said.own_frames[-2:]
-                ]
-                found["advice"] = said.advice[:LONGEST]
-                known = facts(files[event.file], said.text)
-                found.update(reasoned(event, said, found, files, known))
-                here = [versions] if event.cause.versions and versions else []
-                here += [f"{name} {value}" for name, value in known.items()]
-                if here:
-                    found["here"] = ", ".join(here)
-            findings.append(found)
+                findings.append(_root_finding(event, count, files, versions))
+            else:
+                findings.append(_finding(event, role, files, count))
     logs: dict[str, Any] = {"paths": files, "size": outcome.size, "failed": outcome.failed}
     logs["left_out"] = left_out
     if outcome.suspect and not outcome.failed:
         last = outcome.suspect
         logs["suspect"] = {"file": files[last.file], "line": last.number, "text": last.text[:SHOWN]}
     return {"logs": logs, "findings": findings}
+
+
+def _root_finding(event: Event, count: int, files: list[str], versions: str) -> dict[str, Any]:
+    """The finding of the root, with what the log says around it."""
+    said = evidence(event, files[event.file])
+    event = event if said.proves(event.cause.needs) else unexplained(event)
+    found = _finding(event, "root", files, count)
+    found["message"] = [line[:LONGEST] for line in said.message]
+    found["frames"] = [
+        f"{each.path}:{each.line} in {each.function}" for each in said.own_frames[-2:]
+    ]
+    found["advice"] = said.advice[:LONGEST]
+    known = facts(said.whole)
+    found.update(reasoned(event, said, found, files, known))
+    here = [versions] if event.cause.versions and versions else []
+    here += [f"{name} {value}" for name, value in known.items()]
+    return {**found, "here": ", ".join(here)} if here else found
 
 
 def cause_document(cause: Cause, values: Values | None = None) -> dict[str, Any]:

@@ -53,6 +53,7 @@ CHECKOUTS = {*_tables()["modules"]["CHECKOUTS"]}
     _REFERENCE,
     _LOOKED_UP,
     _OF_VLLM_ASCEND,
+    _OF_TORCH,
     _VERSION,
     _MISSING,
     _MINDIE_PROGRAM,
@@ -60,7 +61,8 @@ CHECKOUTS = {*_tables()["modules"]["CHECKOUTS"]}
 ) = (
     pattern("owner-" + name)
     for name in (
-        *("undefined", "reference", "looked-up", "of-vllm-ascend", "version"),
+        *("undefined", "reference", "looked-up", "of-vllm-ascend", "of-torch"),
+        "version",
         *("missing", "mindie-program", "module"),
     )
 )
@@ -184,7 +186,9 @@ def _operator(text: str, before: tuple[str, ...]) -> Judged | None:
     match = _LOOKED_UP.search(text)
     if not match:
         return None
-    values = {"symbol": match["operator"] or match["function"], "library": "torch_npu"}
+    torch = not before or any(_OF_TORCH.search(line) for line in (*before, text))
+    library = "torch_npu" if torch else "The program"
+    values = {"symbol": match["operator"] or match["function"], "library": library}
     own = match["operator"] and any(_OF_VLLM_ASCEND.search(line) for line in before)
     return "custom-operator" if own else "cann-torch-npu", values
 
@@ -220,6 +224,7 @@ def _library(text: str) -> Judged | None:
         "MindIE": "mindie-environment",
         "NNAL": "cann-library",
         "CANN": "cann-library",
+        "MindSpore": "mindspore-plugin",
         "vllm-ascend": "vllm-ascend-kernels",
         "CUDA": "cuda-package",
         "torch": "torch-library",
@@ -239,7 +244,8 @@ def _module(text: str, before: tuple[str, ...]) -> Judged | None:
     package = module if root in NAMESPACES else root
     hidden = "is not a package" in text and root not in TBE
     shadow = "" if root in CUDA_ONLY else "source-shadow"
-    cause = shadow if hidden else _cause_of_module(module, before)
+    context = (*before, text) if before else ()
+    cause = shadow if hidden else _cause_of_module(module, context)
     wheels = _tables()["pip"].get(module) or _tables()["pip"].get(package) or (package,)
     return cause, {"module": module, "package": package, "pip": wheels[0]}
 
@@ -292,9 +298,9 @@ def _importer(before: tuple[str, ...]) -> str:
 
 
 def _asked_by_cann(before: tuple[str, ...]) -> bool:
-    """Whether CANN's Python asked for a package, or nothing says who did."""
+    """Whether CANN's Python asked for a package, or nothing can say who did."""
     frames = _frames(before)
-    return not frames or any(_OF_CANN_FILE.search(path) for path in frames)
+    return not before or any(_OF_CANN_FILE.search(path) for path in frames or before)
 
 
 def _import(text: str) -> Judged | None:

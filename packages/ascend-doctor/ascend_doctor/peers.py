@@ -104,19 +104,19 @@ def _told(seen: _Seen) -> Iterator[tuple[str, Values]]:
     longer = {"limit": limit, "longer": str(max(1200, 2 * int(limit)))}
     for one, other in combinations(seen.called, 2):
         (group, name), (its_group, its_name) = seen.called[one], seen.called[other]
-        if group == its_group and name != its_name:
-            who = {"rank": seen.ranks.get(one, "?"), "other": seen.ranks.get(other, "?")}
+        if group == its_group and name != its_name and {one, other} <= seen.ranks.keys():
+            who = {"rank": seen.ranks[one], "other": seen.ranks[other]}
             yield "peer-differ", {**who, "one": name, "two": its_name}
     behind = min(seen.indices, key=lambda each: seen.indices[each], default="")
-    if len({*seen.indices.values()}) > 1:
-        ahead = max(seen.indices, key=lambda each: seen.indices[each])
-        values = {"rank": seen.ranks.get(behind, "?"), "ahead": seen.ranks.get(ahead, "?")}
+    ahead = max(seen.indices, key=lambda each: seen.indices[each], default="")
+    if len({*seen.indices.values()}) > 1 and {behind, ahead} <= seen.ranks.keys():
+        values = {"rank": seen.ranks[behind], "ahead": seen.ranks[ahead]}
         index, later = str(seen.indices[behind]), str(seen.indices[ahead])
         yield "peer-behind", {**values, "index": index, "later": later}
     if seen.awaited:
         card, _ = seen.awaited.most_common(1)[0]
         if card not in {seen.cards.get(each) for each in seen.failed}:
-            yield "peer-missing", {"card": card, "rank": _rank_of(card, seen), **longer}
+            yield "peer-missing", {"card": card, "of": _rank_of(card, seen), **longer}
     if seen.rows:
         asked = Counter((ip, rank) for ip, rank, _, _ in seen.rows)
         silent = [each for each in asked if each[1] not in {own for _, _, _, own in seen.rows}]
@@ -127,13 +127,17 @@ def _told(seen: _Seen) -> Iterator[tuple[str, Values]]:
         yield "peer-link", {"rank": rank, "ip": ip, "own": own, "own_ip": own_ip, **longer}
     if "root" in seen.one and seen.failed:
         process = next(iter(seen.failed))
-        values = {"rank": seen.ranks.get(process, "?"), "size": seen.one.get("size", "?")}
-        yield "peer-root", {**values, "root": seen.one["root"], **longer}
+        if process in seen.ranks and "size" in seen.one:
+            values = {"rank": seen.ranks[process], "size": seen.one["size"]}
+            yield "peer-root", {**values, "root": seen.one["root"], **longer}
 
 
 def _rank_of(card: str, seen: _Seen) -> str:
-    """The rank of a card, by those of its server whose ranks are as far from their cards."""
+    """The rank of a card, by those of its server whose ranks are as far from their cards.
+
+    With brackets around it, to be put behind the card; empty if it is unknown.
+    """
     away = {
         int(seen.ranks[each]) - int(seen.cards[each]) for each in seen.ranks if each in seen.cards
     }
-    return str(int(card) + away.pop()) if len(away) == 1 else "?"
+    return f" (rank {int(card) + away.pop()})" if len(away) == 1 else ""

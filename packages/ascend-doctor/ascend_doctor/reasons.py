@@ -13,7 +13,7 @@ from .evidence import Evidence, Frame
 from .ini import read_ini
 from .language import texts, word
 from .lazy import once
-from .owners import CHECKOUTS, Values, plugin_of, program_of, system_package, values_of
+from .owners import CHECKOUTS, TBE, Values, plugin_of, program_of, system_package, values_of
 from .partners import misfits, partners
 from .peers import peers_say
 from .signs import pattern
@@ -56,6 +56,9 @@ _PAIR = (
     "Also compare 'pip show {0} {1}' with the table of versions of {1}: a newer pair often has it."
 )
 _TORCH = {"torch", "torch_npu", "torchair"}
+_OF_CANN = TBE | {"te_fusion", "impl"}
+"""Packages without a release of their own."""
+
 _FACTS = {name: pattern(name) for name in ("operator", "remote rank", "address", "chip", "log")}
 _MOST = 160
 _RANKS = {
@@ -257,6 +260,8 @@ def _forms(event: Event, said: Evidence) -> Iterator[tuple[str, Values]]:
     at = "".join(f" ({each.place})" for each in own)
     for cause in causes().values():
         made_for = not cause.refines or event.cause.id in cause.refines
+        if not (cause.form and said.proves(cause.needs)):
+            continue
         for form in cause.form:
             near = form.pattern.startswith(_NEARBY)
             if (not made_for) if near else event.cause.id in _CODES:
@@ -291,7 +296,8 @@ def _package(frames: tuple[Frame, ...]) -> str:
     if not named or not named[-1]:
         return ""
     others = [each for each in named if each and each not in _TORCH]
-    return others[-1] if others else named[-1]
+    found = others[-1] if others else named[-1]
+    return "CANN" if found in _OF_CANN else found
 
 
 def _program(said: Evidence) -> str:

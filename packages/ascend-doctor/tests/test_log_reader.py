@@ -298,7 +298,11 @@ ADVICE = {
         "hal-missing",
         "Start with -v",
     ),
-    "ModuleNotFoundError: No module named 'decorator'": ("decorator-missing", "pip install"),
+    "EC0010: x [ModuleNotFoundError: No module named 'decorator'.]": (
+        "decorator-missing",
+        "pip install",
+    ),
+    "ModuleNotFoundError: No module named 'scipy'": ("python-package-missing", "pip install scipy"),
     "ImportError: accelerate<=0.33.0 is required for a normal functioning of this module, but "
     "found accelerate==0.34.2.": ("accelerate-range", "range that the message names"),
 }
