@@ -63,7 +63,7 @@ def test_partners_of_a_version(known: dict[str, str], one: str, others: str) -> 
         ("module 'inspect' has no attribute 'getargspec'", "python<3.11"),
         ("No module named 'distutils.nine'", "python<3.12"),
         ("cannot import name 'AdamW' from 'transformers' (/s/t.py)", "transformers<4.50"),
-        ("'DynamicCache' object has no attribute 'seen_tokens'", "transformers<4.49"),
+        ("'DynamicCache' object has no attribute 'seen_tokens'", "transformers<4.54"),
         ("Client.__init__() got an unexpected keyword argument 'proxies'", "httpx<0.28"),
         ("module 'torch.library' has no attribute 'register_fake'", "torch>=2.4"),
     ],
