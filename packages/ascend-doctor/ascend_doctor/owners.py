@@ -174,8 +174,9 @@ def _cause_of_symbol(by: str, owner: str) -> str:
         return "torchvision"
     if "/nnal/" in by or "libatb" in by:
         return "torch-replaced" if owner == "torch" else "nnal-mixed"
-    if owner == "CANN" and by != "a library" and not _owner("libraries", by.rpartition("/")[2]):
-        return "symbol-missing"
+    of = _owner("libraries", by.rpartition("/")[2])
+    if owner == "CANN" and by != "a library" and of in ("", "CANN"):
+        return "cann-mixed" if of else "symbol-missing"
     causes = {"CANN": "cann-torch-npu", "the driver": "driver-old", "torch": "torch-replaced"}
     causes.update(dict.fromkeys(("torch_npu", "protobuf", "Python", "triton"), "package-range"))
     return "nnal-old" if "NNAL" in owner else causes.get(owner, "symbol-missing")

@@ -126,3 +126,34 @@ def test_remedy_is_not_followed_by_an_all_clear(tmp_path: Path) -> None:
 
     assert 'pip install "ten~=2.0" -c' in said
     assert "no failure" not in said
+
+
+LONG = "INFO step 1\n" * 9
+OTHERS = [
+    ("RuntimeError: setup failed!", "ATB"),
+    ("RuntimeError: Failed to register the compute graph node", "MindSpore"),
+    ("RuntimeError: create session fail", "CANN"),
+    ("RuntimeError: load model from file fail", ".om"),
+    ("ERROR: backend init failed", "MindIE"),
+    ("AttributeError: module 'triton.language' has no attribute 'nine'", "replaced"),
+    ("ConversionError: converter not found for op nine", "torchair"),
+    ("SystemError: PY_SSIZE_T_CLEAN macro must be defined for '#' formats", "option"),
+]
+
+
+@pytest.mark.parametrize(("line", "product"), OTHERS)
+def test_log_of_another_program_is_not_explained_with_this_product(
+    tmp_path: Path, line: str, product: str
+) -> None:
+    """A log that never speaks of a product gets no cause of that product."""
+    root = reported(tmp_path, LONG + line)
+
+    assert product not in root["what"] + root["why"]
+
+
+def test_library_of_cann_without_a_symbol_of_cann_shows_two_releases(tmp_path: Path) -> None:
+    """torch_npu has no part in it: the library that asks is of CANN as well."""
+    root = reported(tmp_path, "/x/lib64/libgraph_base.so: undefined symbol: _ZN2ge4nineEv")
+
+    assert root["id"] == "cann-mixed"
+    assert "torch_npu" not in root["mend"]
