@@ -62,8 +62,11 @@ class Frame(NamedTuple):
         parts = SITE.split(self.path)
         if len(parts) > 1:
             return parts[-1].strip("/").partition("/")[0].partition(".")[0]
-        known = [each for each in self.path.split("/")[:-1] if each.replace("-", "_") in CHECKOUTS]
-        return known[-1].replace("-", "_") if known else ""
+        folders = [each.replace("-", "_") for each in self.path.split("/")[:-1]]
+        known = [each for each in folders if each in CHECKOUTS]
+        # A checkout has the package of its name: what is below is a part of it.
+        own = [one for one, below in zip(folders, folders[1:]) if one == below and one in known]
+        return (own or known or [""])[-1]
 
     @property
     def of_python(self) -> bool:

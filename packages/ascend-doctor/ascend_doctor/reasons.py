@@ -27,6 +27,7 @@ _UNEXPECTED = re.compile(
 _WEAK_FORMS = {
     *("exception-attribute", "exception-argument", "exception-expected", "exception-native"),
     *("exception-name", "exception-none", "exception-requirement", "hccl-text", "exception-key"),
+    "exception-shape",
 }
 """Forms that say less than the frames of a traceback do."""
 
@@ -284,7 +285,7 @@ def _by_frames(message: str, frames: tuple[Frame, ...]) -> tuple[str, Values]:
     values["plugin"] = plugin
     if not package:
         return "exception-own", values
-    if _CHECKED.match(last.source):
+    if _CHECKED.match(last.source) and not message.startswith("AssertionError: assert "):
         return "exception-refused", values
     pair = "exception-plugin" if plugin and caller != plugin else ""
     return pair or ("exception-between" if caller else "exception-within"), values
