@@ -86,7 +86,9 @@ case "$compiler" in *g++)
 esac
 
 # Where most of an operator's time goes. The rest is compiled beside them.
-printf '%s\n' "$here/aclnn/matmul.cpp" "$here/aclnn/tensor.cpp" >"$work/fast"
+for name in binary exponential foreach matmul softmax sum tensor ternary; do
+  echo "$here/aclnn/$name.cpp"
+done >"$work/fast"
 # shellcheck disable=SC2086
 (cd "$work" && exec xargs $compiler $flags -O3 -c <fast) &
 fast=$!

@@ -9,15 +9,9 @@
 #include "../core/fault.h"
 #include "../runtime/devices.h"
 #include "entry.h"
+#include "wide.h"
 
 using namespace npusim;
-
-// Compiled for processors with wider registers as well.
-#ifdef __x86_64__
-#define WIDE __attribute__((target_clones("fma", "default")))
-#else
-#define WIDE
-#endif
 
 namespace {
 
@@ -71,10 +65,10 @@ template <class T>
   }
 }
 
-WIDE void multiply(const Matrix<double>& a, const Matrix<double>& b, double* out) {
+WIDE("fma") void multiply(const Matrix<double>& a, const Matrix<double>& b, double* out) {
   addProduct(a, b, out);
 }
-WIDE void multiply(const Matrix<int64_t>& a, const Matrix<int64_t>& b, int64_t* out) {
+WIDE("fma") void multiply(const Matrix<int64_t>& a, const Matrix<int64_t>& b, int64_t* out) {
   addProduct(a, b, out);
 }
 

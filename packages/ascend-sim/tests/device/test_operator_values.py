@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from math import exp, isclose
+from math import exp, isclose, isnan, log
 from typing import Any
 
 import pytest
@@ -64,6 +64,48 @@ def test_softmax_of_huge_numbers(host: Host, operator: str, expected: float) -> 
     row = ["float", [4], [SMALLEST] * 4]
     (result,) = compute(host, f"aclnn{operator}", row, ["i", 0], zeros("float", 4))
     assert result == pytest.approx([expected] * 4)
+
+
+@pytest.mark.parametrize("last", [-50.0, -800.0, float("-inf")])
+@pytest.mark.parametrize("logarithm", [False, True])
+def test_softmax_of_a_long_row(host: Host, last: float, logarithm: bool) -> None:
+    row = [3 - 0.75 * i for i in range(76)] + [last]
+    powers = [exp(x - 3) for x in row]
+    arguments = (["float", [1, 77], row], ["i", 1], zeros("float", 1, 77))
+    if logarithm:
+        (found,) = compute(host, "aclnnLogSoftmax", *arguments)
+        assert found == pytest.approx([x - 3 - log(sum(powers)) for x in row], rel=1e-6)
+    else:
+        (found,) = compute(host, "aclnnSoftmax", *arguments)
+        assert found == pytest.approx(
+            [power / sum(powers) for power in powers], rel=1e-6, abs=1e-44
+        )
+
+
+def test_softmax_of_a_row_with_nan(host: Host) -> None:
+    for place in (0, 5, 76):
+        row = [0.0] * 77
+        row[place] = float("nan")
+        arguments = (["float", [1, 77], row], ["i", 1], zeros("float", 1, 77))
+        (found,) = compute(host, "aclnnSoftmax", *arguments)
+        assert all(map(isnan, found))
+
+
+def test_dimensions_in_another_order(host: Host) -> None:
+    tensor = ["float", [2, 1, 3, 2], list(range(12))]
+    for order, shape, expected in (
+        ([2, 1, 0, 3], [3, 1, 2, 2], [0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11]),
+        ([2, 3, 0, 1], [3, 2, 2, 1], [0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]),
+        ([1, 0, 2, 3], [1, 2, 3, 2], list(range(12))),
+    ):
+        (found,) = compute(host, "aclnnPermute", tensor, ["ints", order], zeros("float", *shape))
+        assert found == expected
+
+
+def test_operands_are_repeated_along_several_dimensions(host: Host) -> None:
+    left, right = ["float", [2, 1, 1, 2], [1, 2, 3, 4]], ["float", [3, 1], [1, 10, 100]]
+    (found,) = compute(host, "aclnnMul", left, right, zeros("float", 2, 1, 3, 2))
+    assert found == [1, 2, 10, 20, 100, 200, 3, 4, 30, 40, 300, 400]
 
 
 def test_gather_of_a_number_alone(host: Host) -> None:
