@@ -19,7 +19,8 @@ T power(T base, T exponent) {
     }
     return result;
   } else {
-    return exponent == 2 ? base * base : std::pow(base, exponent);  // the same, and ten times as fast
+    // The same as std::pow, and ten times as fast.
+    return exponent == 2 ? base * base : exponent == 1 ? base : std::pow(base, exponent);
   }
 }
 

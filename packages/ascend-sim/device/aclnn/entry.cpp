@@ -50,19 +50,19 @@ void run(const Operation& operation, const Arguments& arguments) {
 
 void planHere(const Operation& operation, const RawArgument* given, uint64_t* workspace,
               void** executor) {
-  const Arguments arguments = kept(operation.signature, given);
-  (void)held(operation.signature, arguments, &Parameter::hold);
+  const auto arguments = std::make_shared<const Arguments>(kept(operation.signature, given));
+  (void)held(operation.signature, *arguments, &Parameter::hold);
   npusim::given(workspace) = 0;
-  Executor planned;
-  planned.run = [&operation, arguments] {
-    run(operation, held(operation.signature, arguments, &Parameter::hold));
+  auto planned = std::make_shared<Executor>();
+  planned->run = [&operation, arguments] {
+    run(operation, held(operation.signature, *arguments, &Parameter::hold));
   };
-  planned.record = [&operation, arguments]() -> std::function<void()> {
-    return [&operation, copies = held(operation.signature, arguments, &Parameter::copy)] {
+  planned->record = [&operation, arguments]() -> std::function<void()> {
+    return [&operation, copies = held(operation.signature, *arguments, &Parameter::copy)] {
       run(operation, copies);
     };
   };
-  npusim::given(executor) = publish(std::make_shared<Executor>(std::move(planned)));
+  npusim::given(executor) = publish(planned);
 }
 
 }  // namespace

@@ -13,13 +13,13 @@ void map1(const Tensor& out, const Tensor& a, Function&& function) {
   store(out, values);
 }
 
+// What `load` returns has as many elements as `out`: none of them is checked again.
 template <class T, class Function>
 void map2(const Tensor& out, const Tensor& a, const Tensor& b, Function&& function) {
   Values<T> values = load<T>(a, out.shape);
-  Values<T> others = load<T>(b, out.shape);
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<T>(function(values[i], others[i]));
-  }
+  const Values<T> others = load<T>(b, out.shape);
+  const T* other = others.data();
+  for (T& value : values) value = static_cast<T>(function(value, *other++));
   store(out, values);
 }
 
@@ -27,11 +27,10 @@ template <class T, class Function>
 void map3(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c,
           Function&& function) {
   Values<T> values = load<T>(a, out.shape);
-  Values<T> seconds = load<T>(b, out.shape);
-  Values<T> thirds = load<T>(c, out.shape);
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<T>(function(values[i], seconds[i], thirds[i]));
-  }
+  const Values<T> seconds = load<T>(b, out.shape);
+  const Values<T> thirds = load<T>(c, out.shape);
+  const T *second = seconds.data(), *third = thirds.data();
+  for (T& value : values) value = static_cast<T>(function(value, *second++, *third++));
   store(out, values);
 }
 

@@ -36,14 +36,35 @@ Shape broadcastStrides(const Tensor& tensor, const Shape& shape) {
   return strides;
 }
 
+// The dimensions of a view without those of one element. What lies behind one another is one
+// dimension, so that rows are long.
+struct Dimensions {
+  std::vector<int64_t> extents, steps;
+
+  Dimensions(const Shape& shape, const Shape& strides) {
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const int64_t extent = shape[i], step = strides[i];
+      if (extent == 1) continue;
+      if (!steps.empty() && steps.back() == step * extent) {
+        extents.back() *= extent;
+        steps.back() = step;
+      } else {
+        extents.push_back(extent);
+        steps.push_back(step);
+      }
+    }
+  }
+};
+
 // Calls visit(offset) for each element in row-major order.
 template <class Visit>
 void walk(const Shape& shape, const Shape& strides, int64_t offset, Visit&& visit) {
   if (product(shape) == 0) return;
-  if (shape.empty()) return visit(offset);
-  const size_t last = shape.size() - 1;
-  const int64_t count = shape[last], step = strides[last];
-  Shape index(shape.size(), 0);
+  const Dimensions dims(shape, strides);
+  if (dims.extents.empty()) return visit(offset);
+  const size_t last = dims.extents.size() - 1;
+  const int64_t count = dims.extents[last], step = dims.steps[last];
+  std::vector<int64_t> index(last, 0);
   while (true) {
     if (step == 1) {
       for (int64_t at = offset; at < offset + count; ++at) visit(at);  // which compilers vectorise
@@ -54,9 +75,9 @@ void walk(const Shape& shape, const Shape& strides, int64_t offset, Visit&& visi
     while (true) {
       if (dim == 0) return;
       --dim;
-      offset += strides[dim];
-      if (++index[dim] < shape[dim]) break;
-      offset -= strides[dim] * shape[dim];
+      offset += dims.steps[dim];
+      if (++index[dim] < dims.extents[dim]) break;
+      offset -= dims.steps[dim] * dims.extents[dim];
       index[dim] = 0;
     }
   }
