@@ -129,17 +129,7 @@ def make_plan(
             remote = {f.name: f.origin for f in needed.values() if f.name in selection.remote}
             steps.append(Step(rendered=image, files=files, hashes=file_hashes, remote=remote))
     hashes.keep()
-    names = [
-        name for step in steps if step.files for name in local_names(step.target, options.builder)
-    ]
-    names += [image_name(s.id, simulate=options.simulate) for s in steps if s.files]
-    images = None
-    try:
-        images = local_images(names)
-    except EngineError as error:
-        if not plan_options.plan:
-            raise
-        console.say(str(error), "warning")
+    images = _local_images(steps, options, plan_options)
     return Plan(
         steps=tuple(
             _decided(project, step, options, images, plan_options.compare_with)
@@ -154,6 +144,22 @@ def make_plan(
         change=change,
         simulated=options.simulate and not options.with_cann,
     )
+
+
+def _local_images(
+    steps: list[Step], options: BuildOptions, plan_options: PlanOptions
+) -> Images | None:
+    """The steps' images that the engine has; None if it is off and only a plan is wanted."""
+    steps = [step for step in steps if step.files]
+    names = [name for step in steps for name in local_names(step.target, options.builder)]
+    names += [image_name(step.id, simulate=options.simulate) for step in steps]
+    try:
+        return local_images(names)
+    except EngineError as error:
+        if not plan_options.plan:
+            raise
+        console.say(str(error), "warning")
+        return None
 
 
 def _committed(project: Project, renderer: Renderer, selection: Selection) -> dict[str, Rendered]:

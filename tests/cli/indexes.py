@@ -10,7 +10,7 @@ from tests.cli.checkout import Checkout, Result
 
 CHIPS = ("910b", "a3")
 TARGETS = [f"py311-torch290-cann910-{chip}" for chip in CHIPS]
-NOW = "2.9.0.post6"
+NOW = "2.9.0.post8"
 LAST_KNOWN = "2.9.0.post9"
 """The newest one with a row in compat.yaml, which no target uses."""
 

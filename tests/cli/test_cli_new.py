@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.checkout import Checkout
+from tests.cli.indexes import NEW, NOW, know
 
 
 def lines_of(checkout: Checkout) -> list[str]:
@@ -137,7 +138,7 @@ def test_new_says_in_what_another_target_of_these_versions_differs(original: Che
     mine = "py311-torch290-cann910-a3"
     original.run(*words).accepted(f"build it: python build.py build {mine}; or add another one")
     done = original.run(*words, "--platform", "linux/amd64")
-    done.accepted(f"{mine} is another target (linux/arm64, Python 3.11.2, torch_npu 2.9.0.post6; ")
+    done.accepted(f"{mine} is another target (linux/arm64, Python 3.11.2, torch_npu 2.9.0.post8; ")
     assert f"  {mine}-amd64:\n    platform: linux/amd64\n" in done.out
     done = original.run("new", "--python", "3.11.15", *words[3:])
     done.accepted(f"{mine} is another target (linux/arm64, Python 3.11.2, ")
@@ -161,11 +162,12 @@ def test_new_knows_the_targets_of_families(original: Checkout) -> None:
 
 
 @pytest.mark.parametrize("name", ["ascend910_9391", "Atlas A3"])
-def test_a_chip_has_many_names(original: Checkout, name: str) -> None:
-    done = original.run(
+def test_a_chip_has_many_names(checkout: Checkout, name: str) -> None:
+    know(checkout)
+    done = checkout.run(
         "new", "--python", "3.11", "--torch", "2.9.0", "--cann", "9.1.0", "--chip", name
     )
-    done.accepted("it has torch_npu 2.9.0.post6, and 2.9.0.post8 is the newest for it")
+    done.accepted(f"it has torch_npu {NOW}, and {NEW} is the newest for it")
     assert done.out.startswith("you have it: py311-torch290-cann910-a3 (")
 
 
