@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -125,11 +125,10 @@ def make_plan(
         else:
             files = context_files(image.files, renderer.context)
             files |= vendor_files() if target.vendor_image else {}
-            needed = needed_files(target, simulate=options.simulate, with_cann=options.with_cann)
-            remote = {f.name: f.origin for f in needed.values() if f.name in selection.remote}
+            remote = _remote(target, options, selection)
             steps.append(Step(rendered=image, files=files, hashes=file_hashes, remote=remote))
     hashes.keep()
-    images = _local_images(steps, options, plan_options)
+    images = _images(steps, options, is_plan=plan_options.plan)
     return Plan(
         steps=tuple(
             _decided(project, step, options, images, plan_options.compare_with)
@@ -144,22 +143,6 @@ def make_plan(
         change=change,
         simulated=options.simulate and not options.with_cann,
     )
-
-
-def _local_images(
-    steps: list[Step], options: BuildOptions, plan_options: PlanOptions
-) -> Images | None:
-    """The steps' images that the engine has; None if it is off and only a plan is wanted."""
-    steps = [step for step in steps if step.files]
-    names = [name for step in steps for name in local_names(step.target, options.builder)]
-    names += [image_name(step.id, simulate=options.simulate) for step in steps]
-    try:
-        return local_images(names)
-    except EngineError as error:
-        if not plan_options.plan:
-            raise
-        console.say(str(error), "warning")
-        return None
 
 
 def _committed(project: Project, renderer: Renderer, selection: Selection) -> dict[str, Rendered]:
@@ -214,6 +197,26 @@ def _hashes(
         # Of these, only the simulator's identifier is asked for when an image is simulated.
         stand_ins[SIMULATOR] = hashlib.sha256((stand_ins[SIMULATOR] + cann).encode()).hexdigest()
     return {**stand_ins, **real}
+
+
+def _images(steps: Sequence[Step], options: BuildOptions, *, is_plan: bool) -> Images | None:
+    """The local images of ``steps`` and their bases; None for a plan without an engine."""
+    steps = [step for step in steps if step.files]
+    names = [name for step in steps for name in local_names(step.target, options.builder)]
+    names += [image_name(step.id, simulate=options.simulate) for step in steps]
+    try:
+        return local_images(names)
+    except EngineError as error:
+        if not is_plan:
+            raise
+        console.say(str(error), "warning")
+        return None
+
+
+def _remote(target: Target, options: BuildOptions, selection: Selection) -> dict[str, str]:
+    """Name to origin of the files that a build of ``target`` has to download."""
+    files = needed_files(target, simulate=options.simulate, with_cann=options.with_cann)
+    return {file.name: file.origin for file in files.values() if file.name in selection.remote}
 
 
 def _decided(
