@@ -48,9 +48,7 @@ def picked(sample: Any, indices: Any, dim: int) -> Any:
     """The elements of the input that indices along a dimension stand for."""
     whole_indices = indices if indices.dim() == sample.input.dim() else indices.unsqueeze(dim)
     in_order = whole_indices.sort(dim)[0]
-    extent = in_order.shape[dim]
-    ends = in_order.narrow(dim, 1, extent - 1), in_order.narrow(dim, 0, extent - 1)
-    if extent > 1 and bool((ends[0] == ends[1]).any()):
+    if bool((in_order.diff(dim=dim) == 0).any()):
         return indices
     return sample.input.detach().gather(dim, whole_indices)
 

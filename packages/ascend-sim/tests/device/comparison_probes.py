@@ -17,7 +17,7 @@ X = torch.tensor([[5.0, 7.0, 7.0, 1.0], [2.0, 2.0, 9.0, 2.0]])
 def agree(name: str, found: Any, expected: Any, *args: Any, **kwargs: Any) -> bool:
     """Whether two results of an operator on X count as the same."""
     op, sample = SimpleNamespace(name=name), SimpleNamespace(input=X, args=args, kwargs=kwargs)
-    first, second = (determined(op, sample, list(map(torch.tensor, r))) for r in (found, expected))
+    first, second = (determined(op, sample, list(map(torch.as_tensor, r))) for r in (found, expected))
     return fits(first, second, torch.float32)
 
 
@@ -25,6 +25,7 @@ def main() -> None:
     largest = [[7.0, 7.0], [9.0, 2.0]]
     order = [[3, 0, 1, 2], [0, 1, 3, 2]]
     other = [[3, 0, 2, 1], [3, 0, 1, 2]]
+    none = torch.empty(2, 0), torch.empty(2, 0, dtype=torch.int64)
     cases = {
         "topk": agree("topk", (largest, [[2, 1], [2, 3]]), (largest, [[1, 2], [2, 0]]), 2),
         "topk, an element twice": agree(
@@ -33,6 +34,7 @@ def main() -> None:
         "topk, a smaller element": agree(
             "topk", (largest, [[1, 0], [2, 3]]), (largest, [[1, 2], [2, 0]]), 2
         ),
+        "topk, of no elements": agree("topk", none, none, 0),
         "kthvalue of rows": agree("kthvalue", ([5.0, 2.0], [0, 3]), ([5.0, 2.0], [0, 1]), 2, 1),
         "argsort": agree("argsort", (other,), (order,)),
         "argsort, stable": agree("argsort", (other,), (order,), stable=True),
