@@ -50,7 +50,7 @@ EXPLANATIONS = (
     ),
     Explanation(
         rf"{NN}gelu",
-        r"[13579]\]",
+        r"[13579]\]",  # these ask for tanh
         "^wrong: ",
         "without torch.npu.use_compatible_impl(True), torch_npu ignores `approximate`",
         "ops/opapi/GeluOutKernelNpuOpApi.cpp, GeluBackwardKernelNpuOpApi.cpp",
@@ -72,10 +72,24 @@ EXPLANATIONS = (
     ),
     Explanation(
         "_?native_batch_norm(_legit)?",
-        r"\[1\]",
-        "^wrong: ",
+        "",
+        r"^wrong: .* not .*'\(0,\) torch\.",
         "torch_npu returns saved statistics in evaluation too; the CPU returns empty ones",
         f"{FUNCTIONS}: native_batch_norm",
+    ),
+    Explanation(
+        "native_layer_norm",
+        "",
+        r"^wrong: .*'\(0,\) torch\.float32 \[\]'.* not ",
+        "of no rows, torch_npu returns statistics without the dimensions of the input",
+        "ops/opapi/LayerNormKernelNpuOpApi.cpp",
+    ),
+    Explanation(
+        "stft",
+        "",
+        "'stft' is not differentiable with respect to argument 'window'",
+        "torch_npu declares the window as not differentiable",
+        "config/derivatives.yaml: stft",
     ),
     Explanation(
         "expm1",

@@ -27,6 +27,13 @@ BY_THE_CARD = (
 )
 BY_ITS_SOURCE = BY_THE_CARD.replace("aclnnMm.md", "aclnnMm.md,ops-nn/matmul/op_api/aclnn_mm.cpp")
 MASK = "wrong: ['(2,) torch.int8 [1]'] not ['(2,) torch.int64 [1]']"
+STATISTICS = "wrong: ['(2,) torch.float32 [1.0, 2.0]', '(1,) torch.float32 [2.0]'] not "
+EMPTY = "['(2,) torch.float32 [1.0, 2.0]', '(0,) torch.float32 []']"
+NO_ROWS = (
+    "wrong: ['(0, 1) torch.bfloat16 []', '(0,) torch.float32 []'] not "
+    "['(0, 1) torch.bfloat16 []', '(0, 1) torch.bfloat16 []']"
+)
+WINDOW = "RuntimeError: The function 'stft' is not differentiable with respect to argument 'window'"
 OVERFLOW = "RuntimeError: Stride calculation overflowed"
 
 
@@ -41,6 +48,11 @@ OVERFLOW = "RuntimeError: Stride calculation overflowed"
         ("add", MASK, Outcome.WRONG),
         ("_chunk_cat", OVERFLOW, Outcome.EXPLAINED),
         ("add", OVERFLOW, Outcome.ERROR),
+        ("native_batch_norm", STATISTICS + EMPTY, Outcome.EXPLAINED),
+        ("native_batch_norm", STATISTICS + EMPTY.replace("(0,)", "(1,)"), Outcome.WRONG),
+        ("native_layer_norm", NO_ROWS, Outcome.EXPLAINED),
+        ("native_layer_norm", STATISTICS + EMPTY, Outcome.WRONG),
+        ("stft", WINDOW, Outcome.EXPLAINED),
         ("add", TYPE, Outcome.OTHER_TYPE),
         ("svd", REFUSED, Outcome.REFUSED),
         ("mm", MISSING, Outcome.REFUSED),

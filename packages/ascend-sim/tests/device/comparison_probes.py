@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from conformance.operators.comparison import described, determined, fits, whole
+from conformance.operators.comparison import described, determined, fits, is_random, whole
 
 X = torch.tensor([[5.0, 7.0, 7.0, 1.0], [2.0, 2.0, 9.0, 2.0]])
 
@@ -17,8 +17,14 @@ X = torch.tensor([[5.0, 7.0, 7.0, 1.0], [2.0, 2.0, 9.0, 2.0]])
 def agree(name: str, found: Any, expected: Any, *args: Any, **kwargs: Any) -> bool:
     """Whether two results of an operator on X count as the same."""
     op, sample = SimpleNamespace(name=name), SimpleNamespace(input=X, args=args, kwargs=kwargs)
-    first, second = (determined(op, sample, list(map(torch.as_tensor, r))) for r in (found, expected))
+    first, second = (determined(op, sample, [*map(torch.as_tensor, r)]) for r in (found, expected))
     return fits(first, second, torch.float32)
+
+
+def drawn(name: str, **kwargs: Any) -> bool:
+    """Whether an operator draws numbers, on which its result depends."""
+    op = SimpleNamespace(name=name, variant_test_name="")
+    return is_random(op, SimpleNamespace(kwargs=kwargs))
 
 
 def main() -> None:
@@ -41,6 +47,8 @@ def main() -> None:
         "argmax": agree("argmax", ([2, 2],), ([1, 2],), 1),
         "integers for fractions": agree("abs", ([1],), ([1.0],)),
         "zeros without memory": bool(described([whole(torch._efficientzerotensor((2,)))])),
+        "few values of all": drawn("svd_lowrank", M=None),
+        "few values of more": drawn("svd_lowrank", M=X),
         "fractions for integers": agree("abs", ([1.0],), ([1],)),
     }
     print(json.dumps([name for name, same in cases.items() if same]))
