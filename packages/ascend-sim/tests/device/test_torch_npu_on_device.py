@@ -120,6 +120,34 @@ for shape in ((2, 3, 2, 4), (64, 40, 40, 6)):
     same += [torch.equal(a, b.cpu()) for a, b in pairs]
 print(str(same).lower())
 """
+GRADIENTS = """
+import torch, torch_npu
+def gradients(device, of, inputs):
+    inputs = [each.to(device).requires_grad_() for each in inputs]
+    result = of(*inputs)
+    result.square().sum().backward()
+    return [result, *(each.grad for each in inputs)]
+def error(of, *shapes):
+    inputs = [torch.randn(shape) for shape in shapes]
+    pairs = zip(gradients("npu", of, inputs), gradients("cpu", of, inputs), strict=True)
+    differences = [(a.cpu() - b).abs() / (1 + b.abs()) for a, b in pairs]
+    return max(float(each.max()) for each in differences if each.numel())
+torch.manual_seed(1)
+"""
+DISTANCES = f"""{GRADIENTS}
+print(max(
+    error(lambda x, y: torch.cdist(x, y, p=p), *shapes)
+    for shapes in (((5, 3), (4, 3)), ((2, 5, 3), (2, 4, 3)), ((5, 3), (0, 3)), ((0, 3), (4, 3)))
+    for p in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf"))
+))
+"""
+REPEATED = f"""{GRADIENTS}
+times = torch.tensor([1, 0, 3])
+print(max(
+    error(lambda x: x.repeat_interleave(times.to(x.device), dim), shape)
+    for dim, shape in ((0, (3,)), (0, (3, 2)), (-1, (2, 3)), (1, (2, 3, 2)))
+))
+"""
 
 
 CHIP = """
@@ -300,6 +328,19 @@ def test_an_index_beside_whole_dimensions(built: Path, tmp_path: Path) -> None:
     """Small tensors are indexed by the device itself, and large ones by PyTorch."""
     done = run(built, tmp_path, INDEXED)
     assert {*json.loads(done.stdout.splitlines()[-1])} == {True}
+
+
+@pytest.mark.parametrize("chip", ["910b", "910", "950"])
+def test_gradients_of_distances(built: Path, tmp_path: Path, chip: str) -> None:
+    """The first chips compute them with the older interface, of most norms the 910B too."""
+    done = run(built, tmp_path, DISTANCES, chip=chip)
+    assert json.loads(done.stdout.splitlines()[-1]) < 10 * LARGEST_ERROR
+
+
+def test_gradients_of_repeated_elements(built: Path, tmp_path: Path) -> None:
+    """How often each is repeated is a tensor."""
+    done = run(built, tmp_path, REPEATED)
+    assert json.loads(done.stdout.splitlines()[-1]) < LARGEST_ERROR
 
 
 def test_torchair_reports_the_missing_graph_engine(built: Path, tmp_path: Path) -> None:

@@ -130,11 +130,21 @@ def batch_norm_backward(grad: Any, x: Any, channels: tuple[Any, ...], attrs: dic
     return scale * rstd * (grad.float() - (doffset + normal * dscale) / count)
 
 
+def distances_backward(grad: Any, x: Any, y: Any, distances: Any, p: float) -> Any:
+    """Gradients of the rows of x; all have the shape (..., rows of x, rows of y, width)."""
+    if not grad.numel():
+        return grad.sum(-2)
+    of_pairs = grad[..., 0].contiguous(), distances[..., 0].contiguous()
+    rows = x[..., 0, :].contiguous(), y[..., 0, :, :].contiguous()
+    return aten._cdist_backward(of_pairs[0], *rows, p, of_pairs[1])
+
+
 __all__ = [
     "batch_norm",
     "batch_norm_backward",
     "batch_norm_weights",
     "channel_sums",
+    "distances_backward",
     "generator_of",
     "layer_norm",
     "layer_norm_backward",
