@@ -10,6 +10,7 @@ from .causes import causes
 from .codes import catalogue, codes_in, family
 from .events import Event
 from .evidence import Evidence, Frame
+from .fitting import fitting
 from .ini import read_ini
 from .language import texts, word
 from .lazy import once
@@ -117,6 +118,7 @@ def reasoned(
         mend = word("Read {} first.").format(names["log"]) + " " + mend
     if said.advice and event.cause.id not in _FOR_OTHERS:
         mend = word("The log says: '{}'").format(said.advice[:300].rstrip(" .")) + ". " + mend
+    mend = fitting(mend, said.whole)
     if name:
         changed["sources"] = [*causes()[name].sources]
     hidden = {"log", "remote rank"} if name.startswith("peer-") else {"log"}

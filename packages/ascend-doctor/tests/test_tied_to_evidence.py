@@ -128,6 +128,17 @@ def test_remedy_is_not_followed_by_an_all_clear(tmp_path: Path) -> None:
     assert "no failure" not in said
 
 
+def test_remedy_has_nothing_for_pytorch_in_a_log_of_another_framework(tmp_path: Path) -> None:
+    """What MindSpore's program cannot do is left out; in a log of PyTorch it stays."""
+    line = "RuntimeError: Malloc device memory failed, nine"
+
+    assert "--gpu-memory" in reported(tmp_path, "import torch\n" + line)["mend"]
+    mend = reported(tmp_path, "import mindspore\n" + line)["mend"]
+    assert "--gpu-memory" not in mend
+    assert "PYTORCH" not in mend
+    assert "npu-smi info" in mend
+
+
 LONG = "INFO step 1\n" * 9
 OTHERS = [
     ("RuntimeError: setup failed!", "ATB"),
