@@ -156,7 +156,7 @@ class Reader:
                 self.ended[self._file] = max(ended)
 
     def _line(self, hit: Hit) -> bool:
-        """Take the events of a line; whether it has any, or says whose those beside it are."""
+        """Take the events of a line; whether it matters, so that those like it are counted."""
         line = read_line(hit.text)
         self._fill(hit, line)
         if line.rank >= 0:
@@ -182,7 +182,7 @@ class Reader:
         for each in read.found:
             goes_on = read.caught and self._continues_warning(each, hit)
             self._add(each, hit, line, weak=read.weak or goes_on)
-        return bool(read.found)
+        return bool(read.found) or read.looks
 
     def _continues_warning(self, found: Found, hit: Hit) -> bool:
         """Whether the line belongs to a warning about the same cause just before it."""

@@ -28,7 +28,7 @@ _UNEXPECTED = re.compile(
 _WEAK_FORMS = {
     *("exception-attribute", "exception-argument", "exception-expected", "exception-native"),
     *("exception-name", "exception-none", "exception-requirement", "hccl-text", "exception-key"),
-    "exception-shape",
+    *("exception-shape", "exception-defect"),
 }
 """Forms that say less than the frames of a traceback do."""
 
