@@ -80,7 +80,7 @@ FORMS = [
         "systemctl status kubelet",
     ),
     ("[ERROR] load model failed, file model.om does not exist", "model.om", "ls -l model.om"),
-    ("RuntimeError: [ERROR] Profiling is started already", "no cause", "explain CODE"),
+    ("RuntimeError: [ERROR] Profiling is started already", "no cause", "search the message"),
     ("hi_mpi_vpc_resize failed, ret = 0xa0078003", "no cause", "issues"),
     ('time=2025-01-01T10:00:00Z level=ERROR msg="runner ended: exit status 2"', "error", "issues"),
     ("Error! Bad return status for module build on kernel: 5.15.0-1", "5.15.0-1", "uname -r"),
