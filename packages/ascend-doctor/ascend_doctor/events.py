@@ -17,7 +17,7 @@ from .signs import pattern
 
 IGNORED, GUESSES, ABORT = (pattern(name) for name in ("ignored", "guesses", "abort"))
 _CAUGHT, _ERROR, _STRUCTURE = (pattern(name) for name in ("caught", "error", "structure"))
-_STRONG_WARNING, _LOOKS = pattern("strong-warning"), pattern("looks")
+_STRONG_WARNING, _LOOKS, _WAITS = (pattern(name) for name in ("strong-warning", "looks", "waits"))
 _EXCEPTION, _SIGNED = pattern("line-exception"), pattern("line-signed")
 _FRAME, _STATEMENT = pattern("line-frame"), pattern("line-statement")
 _NUMBER = re.compile(r"\d+")
@@ -182,7 +182,7 @@ class Reader:
         for each in read.found:
             goes_on = read.caught and self._continues_warning(each, hit)
             self._add(each, hit, line, weak=read.weak or goes_on)
-        return bool(read.found) or read.looks
+        return bool(read.found) or bool(read.looks and _WAITS.search(line.text))
 
     def _continues_warning(self, found: Found, hit: Hit) -> bool:
         """Whether the line belongs to a warning about the same cause just before it."""
@@ -227,7 +227,7 @@ class Reader:
         """Count the lines that were not read, and note the last one of each kind."""
         for alike in kinds:
             text = text_of(alike.line).strip()
-            if self.suspect and text == self.suspect.text:
+            if self.suspect and text == self.suspect.text and _WAITS.search(text):
                 self.suspect = self.suspect._replace(number=alike.number)
             time = read_line(text).time if alike.places else None
             for key in alike.places:
