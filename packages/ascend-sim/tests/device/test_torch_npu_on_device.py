@@ -135,9 +135,11 @@ def error(of, *shapes):
 torch.manual_seed(1)
 """
 DISTANCES = f"""{GRADIENTS}
+shapes = [((5, 3), (4, 3)), ((2, 5, 3), (2, 4, 3)), ((5, 3), (0, 3)), ((0, 3), (4, 3))]
+shapes += [((1, 5, 3), (2, 4, 3)), ((1, 5, 3), (0, 4, 3))]
 print(max(
-    error(lambda x, y: torch.cdist(x, y, p=p), *shapes)
-    for shapes in (((5, 3), (4, 3)), ((2, 5, 3), (2, 4, 3)), ((5, 3), (0, 3)), ((0, 3), (4, 3)))
+    error(lambda x, y: torch.cdist(x, y, p=p), *each)
+    for each in shapes
     for p in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf"))
 ))
 """
