@@ -127,6 +127,18 @@ def test_what_the_log_names_is_shown(tmp_path: Path) -> None:
     assert found["mend"].startswith("Look at the log of rank 15 first.")
 
 
+TUNE = (
+    "W0429 run.py:792] Setting OMP_NUM_THREADS to 1 by default, please further tune the variable for "
+    "optimal performance in your application as needed.\n"
+)
+
+
+def test_what_torchrun_always_says_is_neither_advice_nor_an_operator(tmp_path: Path) -> None:
+    found = reported(tmp_path, TUNE + traceback(frame("/w/train.py"), error="KeyError: 'labels'"))
+    assert "tune" not in found["mend"]
+    assert "operator" not in found.get("names", {})
+
+
 def test_certain_is_said_with_what_the_log_shows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -230,6 +230,8 @@ WRAPPER = "  error: subprocess-exited-with-error"
         (("KeyError: 'x'", "Potential root causes: (1) SIGSEGV or others"), "exception"),
         (("KeyError: 'x'", "The context is gone: rtGetDevMsg execute failed, 107002"), "exception"),
         (("/w/a.cpp:7: GGML_ASSERT(n == m) failed",), "exception"),
+        # A program that does without a package says so and starts.
+        (("import error: No module named 'triton'", "Running with torchrun..."), ""),
         (
             ("Retrying after connection broken by NewConnectionError", "Successfully installed x"),
             "",
