@@ -107,7 +107,7 @@ NPUSIM_BINARY(OneOf, (a != 0) != (b != 0))
 NPUSIM_BINARY(BitAnd, static_cast<int64_t>(a) & static_cast<int64_t>(b))
 NPUSIM_BINARY(BitOr, static_cast<int64_t>(a) | static_cast<int64_t>(b))
 NPUSIM_BINARY(BitXor, static_cast<int64_t>(a) ^ static_cast<int64_t>(b))
-NPUSIM_BINARY(LogSum, larger(a, b) + std::log1p(std::exp(-std::abs(a - b))))
+NPUSIM_BINARY(LogSum, larger(a, b) + std::log1p(std::exp(a == b ? T{0} : -std::abs(a - b))))
 NPUSIM_BINARY(WeightedLog, a == 0 && b == b ? T{0} : a * std::log(b))
 
 #undef NPUSIM_UNARY

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from math import exp, isclose, isnan, log
+from math import exp, inf, isclose, isnan, log
 from typing import Any
 
 import pytest
@@ -37,6 +37,12 @@ def test_a_text_is_read_when_a_call_is_planned(host: Host) -> None:
     )
     gone = compute(host, "aclnnGeluBackwardV2", *arguments, probe="compute_after_the_text_is_gone")
     assert gone == compute(host, "aclnnGeluBackwardV2", *arguments)
+
+
+def test_the_sum_of_two_logarithms_of_nothing(host: Host) -> None:
+    """Of two equal infinities the difference is not a number; their sum is."""
+    rows = ["float", [3], [-inf, inf, -inf]], ["float", [3], [-inf, inf, 1.0]]
+    assert compute(host, "aclnnLogAddExp", *rows, zeros("float", 3)) == [[-inf, inf, 1.0]]
 
 
 def test_the_step_of_adamw_is_the_number_of_steps_before(host: Host) -> None:
