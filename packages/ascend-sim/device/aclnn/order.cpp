@@ -25,16 +25,27 @@ Values<int64_t> sortedPositions(const T* row, int64_t length, bool descending) {
   return positions;
 }
 
+// Where the least element is, the first of equal ones; a minimum of numbers and a NaN is the NaN.
+template <class T>
+Values<int64_t> leastPosition(const T* row, int64_t length) {
+  int64_t least = 0;
+  for (int64_t i = 1; i < length && row[least] == row[least]; ++i) {
+    if (row[i] < row[least] || row[i] != row[i]) least = i;
+  }
+  return Values<int64_t>(length ? 1 : 0, least);
+}
+
 // Stores for each row the elements first..first+count of the order, and where they came from.
 void pick(const Tensor& self, int64_t dim, bool descending, int64_t first, int64_t count,
-          const Tensor* values, const Tensor& indices) {
+          const Tensor* values, const Tensor& indices, bool least = false) {
   withComputeType({&self}, [&](auto zero) {
     using T = decltype(zero);
     Rows<T> rows = loadRows<T>(self, {dim});
     Values<T> picked;
     Values<int64_t> origins;
     for (int64_t i = 0; i < rows.count; ++i) {
-      auto positions = sortedPositions(rows.row(i), rows.length, descending);
+      auto positions = least ? leastPosition(rows.row(i), rows.length)
+                             : sortedPositions(rows.row(i), rows.length, descending);
       for (int64_t at = first; at < first + count; ++at) {
         origins.push_back(positions.at(at));
         picked.push_back(rows.row(i)[positions[at]]);
@@ -66,7 +77,7 @@ void MaxDim(const Tensor& self, int64_t dim, bool, const Tensor& values, const T
   pick(self, dim, true, 0, 1, &values, indices);
 }
 void MinDim(const Tensor& self, int64_t dim, bool, const Tensor& values, const Tensor& indices) {
-  pick(self, dim, false, 0, 1, &values, indices);
+  pick(self, dim, false, 0, 1, &values, indices, true);
 }
 void MedianDim(const Tensor& self, int64_t dim, bool, const Tensor& values,
                const Tensor& indices) {
@@ -77,7 +88,7 @@ void ArgMax(const Tensor& self, int64_t dim, bool, const Tensor& out) {
   pick(self, dim, true, 0, 1, nullptr, out);
 }
 void ArgMin(const Tensor& self, int64_t dim, bool, const Tensor& out) {
-  pick(self, dim, false, 0, 1, nullptr, out);
+  pick(self, dim, false, 0, 1, nullptr, out, true);
 }
 
 void Median(const Tensor& self, const Tensor& out) {

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from math import exp, inf, isclose, isnan, log
+from math import exp, inf, isclose, isnan, log, nan
 from typing import Any
 
 import pytest
@@ -43,6 +43,17 @@ def test_the_sum_of_two_logarithms_of_nothing(host: Host) -> None:
     """Of two equal infinities the difference is not a number; their sum is."""
     rows = ["float", [3], [-inf, inf, -inf]], ["float", [3], [-inf, inf, 1.0]]
     assert compute(host, "aclnnLogAddExp", *rows, zeros("float", 3)) == [[-inf, inf, 1.0]]
+
+
+def test_the_least_of_numbers_and_a_nan_is_the_nan(host: Host) -> None:
+    rows = ["float", [3, 3], [2.0, nan, 1.0, 3.0, 1.0, 1.0, inf, 2.0, nan]]
+    values, places = compute(
+        host, "aclnnMinDim", rows, ["i", 1], ["b", False], zeros("float", 3), zeros("int64", 3)
+    )
+    assert [isnan(each) for each in values] == [True, False, True]
+    assert places == [1, 1, 2]
+    (places,) = compute(host, "aclnnArgMin", rows, ["i", 1], ["b", False], zeros("int64", 3))
+    assert places == [1, 1, 2]
 
 
 def test_the_step_of_adamw_is_the_number_of_steps_before(host: Host) -> None:
