@@ -128,8 +128,8 @@ def test_what_the_log_names_is_shown(tmp_path: Path) -> None:
 
 
 TUNE = (
-    "W0429 run.py:792] Setting OMP_NUM_THREADS to 1 by default, please further tune the variable for "
-    "optimal performance in your application as needed.\n"
+    "W0429 run.py:792] Setting OMP_NUM_THREADS to 1 by default, please further tune the variable "
+    "for optimal performance in your application as needed.\n"
 )
 
 
